@@ -1,0 +1,130 @@
+# make            the program build/mha and the libraries build/libmha.a, build/libmha_io.a
+# make help       all targets
+#
+# CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS and CC are the user's; what the code itself needs follows them.
+# WERROR=1 turns warnings into errors, SANITIZE=address,undefined builds apart, V=1 shows commands.
+
+CC       ?= cc
+CFLAGS   ?= -O2 -g
+BUILD    ?= build$(if $(SANITIZE),/sanitize)
+PKG_CONFIG ?= pkg-config
+
+ifneq ($(findstring -ffast-math,$(CFLAGS) $(CPPFLAGS))$(findstring -Ofast,$(CFLAGS))$(findstring -ffinite-math-only,$(CFLAGS)),)
+$(error CFLAGS must not contain -ffast-math, -Ofast or -ffinite-math-only: masks and checks rely on NaN and infinity)
+endif
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wmissing-prototypes \
+            -Wstrict-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 $(if $(WERROR),-Werror)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS = $(CFLAGS) -std=c11 -ffp-contract=off $(WARNINGS) $(SANITIZER) -MMD -MP
+ALL_CPPFLAGS = $(CPPFLAGS) -Iinclude -D_POSIX_C_SOURCE=200809L
+ALL_LDFLAGS = $(LDFLAGS) $(SANITIZER)
+
+# Sources with a precision are compiled twice, the others once.
+NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c) src/learn/loss.c src/learn/sgd.c
+COMMON  := $(wildcard src/base/*.c) src/learn/gradcheck.c
+IO      := $(wildcard src/io/*.c)
+PROGRAM := $(wildcard train/*.c train/commands/*.c train/tasks/*.c)
+PLOTS   := $(sort $(wildcard plots/*.gp))
+INNER_LOOPS := src/math/% src/ops/% src/learn/loss% src/learn/sgd%
+
+F32_OBJ  := $(NUMERIC:%.c=$(BUILD)/f32/%.o)
+F64_OBJ  := $(NUMERIC:%.c=$(BUILD)/f64/%.o)
+CORE_OBJ := $(F32_OBJ) $(F64_OBJ) $(COMMON:%.c=$(BUILD)/common/%.o)
+IO_OBJ   := $(IO:%.c=$(BUILD)/common/%.o)
+PROGRAM_OBJ := $(PROGRAM:%.c=$(BUILD)/common/%.o) $(BUILD)/common/plot_scripts.o
+
+IO_PACKAGES      := libzip
+PROGRAM_PACKAGES := libzip jansson
+package_flags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
+package_libs  = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) '$(patsubst $(BUILD)/%,%,$@)')
+
+.PHONY: all lib help setup demo gradcheck plots format lint clean FORCE
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+all: $(BUILD)/mha lib
+
+lib: $(BUILD)/libmha.a $(BUILD)/libmha_io.a
+
+help:
+	@printf '%s\n' \
+	 'make              the program $(BUILD)/mha, $(BUILD)/libmha.a and $(BUILD)/libmha_io.a' \
+	 'make setup        install what is missing (Debian and Ubuntu), or print what is needed' \
+	 'make demo         train, draw the loss curve and the heads, say where the pictures are' \
+	 'make check        all tests' \
+	 'make gradcheck    check every backward routine by finite differences' \
+	 'make sanitize     the tests under address and undefined-behaviour sanitizers and valgrind' \
+	 'make plots        train anew and redraw the pictures of the README' \
+	 'make format       lay out the sources with clang-format' \
+	 'make lint         clang-format, clang-tidy, cppcheck and shellcheck' \
+	 'make clean        remove $(BUILD)' \
+	 'variables         CC CFLAGS CPPFLAGS LDFLAGS LDLIBS BUILD; WERROR=1 SANITIZE=... V=1'
+
+# A change of compiler or flags rebuilds everything.
+FLAGS_NOW := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) | $(ALL_LDFLAGS) $(LDLIBS)
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
+
+optimise = $(if $(filter $(INNER_LOOPS),$<),-O3)
+
+$(BUILD)/f32/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=32 $(ALL_CFLAGS) $(optimise) -c $< -o $@
+
+$(BUILD)/f64/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64 $(ALL_CFLAGS) $(optimise) -c $< -o $@
+
+$(BUILD)/common/src/%.o: src/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc $(if $(findstring src/io/,$<),$(call package_flags,$(IO_PACKAGES))) $(ALL_CFLAGS) -c $< -o $@
+
+$(BUILD)/common/train/%.o: train/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Itrain $(call package_flags,$(PROGRAM_PACKAGES)) $(ALL_CFLAGS) -c $< -o $@
+
+# The gnuplot scripts become strings of the program: plot_script("loss.gp").
+$(BUILD)/plot_scripts.c: $(PLOTS) plots/embed.sh
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)sh plots/embed.sh $(PLOTS) > $@
+
+$(BUILD)/common/plot_scripts.o: $(BUILD)/plot_scripts.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Itrain $(ALL_CFLAGS) -c $< -o $@
+
+$(BUILD)/libmha.a: $(CORE_OBJ)
+$(BUILD)/libmha_io.a: $(IO_OBJ) $(BUILD)/common/src/base/error.o
+$(BUILD)/%.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/mha: $(PROGRAM_OBJ) $(IO_OBJ) $(CORE_OBJ)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,$(PROGRAM_PACKAGES)) -lm -o $@
+
+gradcheck: $(BUILD)/mha
+	$(BUILD)/mha gradcheck
+
+setup:
+	$(Q)sh tests/setup.sh
+
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build
+
+include tests/tests.mk
+
+-include $(CORE_OBJ:.o=.d) $(IO_OBJ:.o=.d) $(PROGRAM_OBJ:.o=.d)

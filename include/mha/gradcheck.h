@@ -1,0 +1,110 @@
+/* A finite-difference checker for hand-written backward routines. It knows nothing about attention:
+ * give it a function of named blocks of numbers, and the routine that claims to be its gradient.
+ *
+ * The function is reduced to one number, L = sum over outputs of r * y, with r random and fixed: a
+ * plain sum would hide every fault in directions that the outputs do not sum over (rows of a
+ * softmax sum to one whatever happens). Then each entry x of each block is moved both ways,
+ *   numeric = (L(x + step) - L(x - step)) / (2 step),  step = options.step * max(1, |x|),
+ * with the difference that x + step and x - step really have, and x put back to the same bits.
+ * Blocks of more than options.entry_limit entries are moved along random directions instead.
+ *
+ * The error of an entry is |analytic - numeric| / (largest |numeric| of its block). A block passes
+ * when both are finite and the error is at most options.relative_tolerance everywhere. A block
+ * whose gradient is zero everywhere proves nothing, so it passes only where the case says so
+ * (zero_expected), and then only when no entry is larger than options.absolute_tolerance.
+ *
+ * Everything is double: in float the rounding of L alone would be as large as real mistakes. */
+#ifndef MHA_GRADCHECK_H
+#define MHA_GRADCHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mha/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MHA_GRADCHECK_RANK = 4 };
+
+/* One block of inputs. The arrays belong to the caller. */
+typedef struct mha_gradcheck_block {
+    const char *name;
+    double *values;   /* moved during the check, the same bits afterwards */
+    double *gradient; /* set to zero by the checker, then added to by backward */
+    size_t rank;      /* 1 to 4 */
+    size_t dims[MHA_GRADCHECK_RANK];
+    bool zero_expected; /* the gradient is zero everywhere, by theory */
+} mha_gradcheck_block;
+
+/* One block of outputs. */
+typedef struct mha_gradcheck_output {
+    const char *name;
+    const double *values; /* written by forward */
+    double *gradient;     /* written by the checker: d(L)/d(values) for backward to read */
+    size_t count;
+    /* (count), or NULL when every output is finite and counts: 1 where an output is a constant or
+     * not finite (a blocked score, -infinity). It stays out of L, yet its gradient is random all the
+     * same: backward has to drop it. */
+    const unsigned char *excluded;
+} mha_gradcheck_output;
+
+typedef struct mha_gradcheck_case {
+    void *context;
+    bool (*forward)(void *context);  /* computes the outputs from the blocks; false: it failed */
+    bool (*backward)(void *context); /* adds to the gradients; may rely on the last forward */
+    const mha_gradcheck_block *blocks;
+    size_t block_count;
+    const mha_gradcheck_output *outputs;
+    size_t output_count;
+} mha_gradcheck_case;
+
+typedef struct mha_gradcheck_options {
+    double step;
+    double relative_tolerance;
+    double absolute_tolerance;
+    uint64_t seed;      /* r and directions come from default_rng([seed, 6]) */
+    size_t entry_limit; /* blocks with more entries are checked along directions */
+    size_t directions;  /* for each of those blocks */
+} mha_gradcheck_options;
+
+/* step 1e-5, tolerances 1e-6 and 1e-9, seed 0, limit 4096 entries, 4 directions */
+mha_gradcheck_options mha_gradcheck_defaults(void);
+
+#define MHA_GRADCHECK_VERDICTS(X)                                                                  \
+    X(MHA_GRADCHECK_PASS, "PASS")                                                                  \
+    X(MHA_GRADCHECK_WRONG, "FAIL")                   /* an entry is off by more than the tolerance */  \
+    X(MHA_GRADCHECK_NOT_FINITE, "FAIL not finite")   /* an output or a gradient is NaN or infinite */  \
+    X(MHA_GRADCHECK_ALL_ZERO, "FAIL all zero")       /* zero everywhere, which nobody declared */      \
+    X(MHA_GRADCHECK_NOT_ZERO, "FAIL not zero")       /* declared zero, and is not */                   \
+    X(MHA_GRADCHECK_EMPTY, "FAIL no entries")        /* nothing was checked */                         \
+    X(MHA_GRADCHECK_CALL_FAILED, "FAIL call failed") /* forward or backward returned false */
+
+#define MHA_GRADCHECK_NAME(name, text) name,
+typedef enum mha_gradcheck_verdict {
+    MHA_GRADCHECK_VERDICTS(MHA_GRADCHECK_NAME)
+} mha_gradcheck_verdict;
+#undef MHA_GRADCHECK_NAME
+
+const char *mha_gradcheck_verdict_text(mha_gradcheck_verdict verdict);
+
+/* What was found in one block. */
+typedef struct mha_gradcheck_report {
+    mha_gradcheck_verdict verdict;
+    bool directional;                 /* numbers are along a direction, index is 0 */
+    size_t checked;                   /* entries, or directions */
+    size_t index[MHA_GRADCHECK_RANK]; /* the worst entry */
+    double analytic, numeric, error;  /* of the worst entry; error is NaN if either is not finite */
+} mha_gradcheck_report;
+
+/* Checks every block. reports (block_count) is written. Returns MHA_OK when the check could be
+ * carried out, whatever it found; MHA_ERROR_MEMORY or MHA_ERROR_ARGUMENT otherwise. */
+mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
+    const mha_gradcheck_options *options, mha_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/* Multi-head attention with four trainable matrices and no biases.
+ * Reached through <mha/mha32.h> or <mha/mha64.h>.
+ *
+ *   Q = X_q Wq, K = X_s Wk, V = X_s Wv, each read as h heads of width d = D/h side by side;
+ *   per head P = softmax(mask(Q K^T / sqrt(d))), context C = P V;
+ *   the contexts side by side again: Y = C Wo.
+ * (Vaswani et al., "Attention is all you need", 2017, section 3.2.2, without biases.)
+ *
+ * Order of work: create a layer and a tape, then forward, backward, update, as often as wanted.
+ * Forward and backward allocate nothing. One layer or tape serves one thread at a time. */
+
+/* The four matrices, or their gradients: matrix[i] is (D,D) row-major, (in,out) order (q = x Wq),
+ * i in the order wq wk wv wo. The memory belongs to the caller. A NULL gradient is not wanted. */
+typedef struct mha_weights {
+    mha_real *matrix[MHA_WEIGHT_COUNT];
+} mha_weights;
+
+/* The four matrices of one block (4,D,D): wq, wk, wv, wo, one behind the other. */
+mha_weights mha_weights_view(mha_real *block, size_t width);
+
+/* Writes N(0,1)/sqrt(D) into all four matrices, drawn in the order wq wk wv wo, row by row, in
+ * double and then rounded: with default_rng(seed) the numbers of
+ * default_rng(seed).normal(size=(D,D)) / numpy.sqrt(D), four times. */
+void mha_weights_draw(const mha_weights *weights, mha_rng *rng, size_t width);
+
+/* A layer: a table of stages and the scratch memory that forward and backward need. */
+typedef struct mha_layer mha_layer;
+
+/* Makes a layer for every shape that is, axis by axis, no larger than largest and has its width and
+ * heads. stages is NULL for the layer itself, or a table of MHA_STAGE_COUNT entries (stages.h) that
+ * the caller keeps alive: that is how a test exchanges one stage for another.
+ * On failure *layer is NULL. */
+mha_status mha_layer_create(
+    mha_layer **layer, const mha_shape *largest, const mha_stage *stages, mha_error *error);
+void mha_layer_destroy(mha_layer *layer); /* NULL is allowed */
+
+/* A tape: the activations that one forward pass saves for backward, in one block. */
+typedef struct mha_tape mha_tape;
+
+mha_status mha_tape_create(mha_tape **tape, const mha_shape *largest, mha_error *error);
+void mha_tape_destroy(mha_tape *tape); /* NULL is allowed */
+
+/* The bytes that the saved activations of one pass take, without allocating them. */
+mha_status mha_tape_bytes(size_t *bytes, const mha_shape *shape, mha_error *error);
+
+/* The entries of a tape, by index from 0. shape must have passed mha_shape_check. */
+typedef struct mha_tape_entry {
+    mha_value value;
+    mha_value_shape shape;
+    size_t bytes;
+    unsigned long read_back_by; /* bit i: stage i reads it in its backward routine */
+} mha_tape_entry;
+
+size_t mha_tape_entry_count(void);
+mha_tape_entry mha_tape_entry_at(size_t index, const mha_shape *shape);
+
+/* A saved activation of the pass on the tape, such as MHA_ATTENTION_WEIGHTS (B,h,T,S); it belongs to
+ * the tape. NULL when the tape holds no pass or does not save that value. */
+const mha_real *mha_tape_value(const mha_tape *tape, mha_value value);
+
+/* output (B,T,D) is written, and the tape with it; both may hold anything before.
+ *   query (B,T,D)   every row must be finite
+ *   source (B,S,D)  NULL, or the query's own pointer with S = T: self-attention. Rows that no query
+ *                   may see are never read and may hold anything, NaN included
+ *   mask            NULL allows every pair
+ * The tape keeps the pointers query, source, mask (and its arrays) and the weights: all of them stay
+ * alive and unchanged until the last backward. A refused call writes nothing, and what the tape
+ * held stays. MHA_ERROR_SHAPE, _SIZE, _MASK, or _ARGUMENT for a missing or overlapping array. */
+mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
+    const mha_real *source, const mha_mask *mask, const mha_weights *weights, mha_layer *layer,
+    const mha_shape *shape, mha_error *error);
+
+/* ADDS the gradients of the pass on the tape; zeroing them is the caller's. The tape is only read,
+ * so backward may be called again.
+ *   dx_query (B,T,D), dx_source (B,S,D)  NULL is not wanted. In self-attention dx_query receives the
+ *                   query, key and value paths, and dx_source is NULL or the same pointer. Two
+ *                   streams may share one buffer when S = T; it then receives both.
+ *   dweights        NULL, or a table whose NULL members are not wanted
+ *   doutput (B,T,D) d(loss)/d(output)
+ * MHA_ERROR_STATE when the tape holds no pass of this layer and shape. */
+mha_status mha_backward(mha_real *dx_query, mha_real *dx_source, const mha_weights *dweights,
+    const mha_real *doutput, const mha_tape *tape, mha_layer *layer, const mha_shape *shape,
+    mha_error *error);

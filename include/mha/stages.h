@@ -1,0 +1,26 @@
+/* The stages of the layer, in the order that forward walks; backward walks them from the end.
+ * Reached through <mha/mha32.h> or <mha/mha64.h>.
+ *
+ * A user of the layer needs none of this. It is the seam for looking inside: a copy of the table
+ * with one entry exchanged, given to mha_layer_create, plants a fault or replaces a stage. */
+
+/* What the stages of one pass share. */
+typedef struct mha_pass {
+    mha_shape shape;
+    const mha_mask *mask;                     /* NULL allows every pair */
+    const mha_real *value[MHA_VALUE_COUNT];   /* leaves and activations */
+    mha_real *gradient[MHA_VALUE_COUNT];      /* backward only; NULL is not wanted */
+} mha_pass;
+
+typedef struct mha_stage {
+    const char *name;
+    mha_value result;         /* the value that this stage writes */
+    unsigned long inputs;     /* bit (1 << value) of each value it depends on */
+    unsigned long reads_back; /* bit of each value that backward reads: leaves, or the tape */
+    /* Writes result, reading pass->value[] of the inputs. */
+    void (*forward)(mha_real *result, const mha_pass *pass);
+    /* Adds to pass->gradient[] of the inputs that are wanted, given d(loss)/d(result). */
+    void (*backward)(const mha_pass *pass, const mha_real *dresult);
+} mha_stage;
+
+extern const mha_stage mha_stages[MHA_STAGE_COUNT];
