@@ -17,14 +17,14 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -W
             -Wstrict-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 $(if $(WERROR),-Werror)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 ALL_CFLAGS = $(CFLAGS) -std=c11 -ffp-contract=off $(WARNINGS) $(SANITIZER) -MMD -MP
-ALL_CPPFLAGS = $(CPPFLAGS) -Iinclude -D_POSIX_C_SOURCE=200809L
+ALL_CPPFLAGS = $(CPPFLAGS) -Iinclude -D_XOPEN_SOURCE=700
 ALL_LDFLAGS = $(LDFLAGS) $(SANITIZER)
 
 # Sources with a precision are compiled twice, the others once.
 NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c) src/learn/loss.c src/learn/sgd.c
 COMMON  := $(wildcard src/base/*.c) src/learn/gradcheck.c
 IO      := $(wildcard src/io/*.c)
-PROGRAM := $(wildcard train/*.c train/commands/*.c train/tasks/*.c)
+PROGRAM := $(wildcard train/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
 PLOTS   := $(sort $(wildcard plots/*.gp))
 INNER_LOOPS := src/math/% src/ops/% src/learn/loss% src/learn/sgd%
 
@@ -70,7 +70,7 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
 
-optimise = $(if $(filter $(INNER_LOOPS),$<),-O3)
+optimise = $(if $(filter $(INNER_LOOPS),$<),-O3 -fopenmp-simd)
 
 $(BUILD)/f32/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -117,10 +117,47 @@ gradcheck: $(BUILD)/mha
 	$(BUILD)/mha gradcheck
 
 setup:
-	$(Q)sh tests/setup.sh
+	$(Q).ci/setup
+
+# `make -j setup demo` must not build before the compiler is there.
+ifneq ($(filter setup,$(MAKECMDGOALS)),)
+$(BUILD)/flags: | setup
+endif
+
+# A run of each kind, from nothing to pictures.
+DEMO := $(BUILD)/demo
+demo: $(BUILD)/mha
+	$(BUILD)/mha train reverse --force -o $(DEMO)/reverse
+	$(BUILD)/mha train offsets --force -o $(DEMO)/offsets
+	$(BUILD)/mha plot loss $(DEMO)/reverse $(DEMO)/offsets -o $(DEMO)/loss.png
+	$(BUILD)/mha plot heads $(DEMO)/offsets -o $(DEMO)/heads.png
+	$(BUILD)/mha plot heads $(DEMO)/offsets
+	@printf '\nThe pictures:\n  %s  how the loss fell\n  %s  what each head looks at\n' \
+	  $(DEMO)/loss.png $(DEMO)/heads.png
+
+# The pictures of the README, from runs made anew.
+RUNS := $(BUILD)/readme
+plots: $(BUILD)/mha
+	$(BUILD)/mha train reverse --force -o $(RUNS)/reverse
+	$(BUILD)/mha train offsets --force -o $(RUNS)/offsets
+	$(BUILD)/mha train offsets --heads 1 --force -o $(RUNS)/offsets-one-head
+	$(BUILD)/mha train letters --force -o $(RUNS)/letters
+	$(BUILD)/mha plot loss $(RUNS)/offsets $(RUNS)/offsets-one-head -o plots/loss.png
+	$(BUILD)/mha plot heads $(RUNS)/offsets -o plots/heads.png
+	$(BUILD)/mha plot heads $(RUNS)/letters -o plots/letters.png
 
 format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+# Findings are mended or argued where they stand; .clang-tidy says which checks are on.
+lint:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
+	$(Q)shellcheck .ci/setup .ci/run plots/embed.sh
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
+	  --inline-suppr --suppress=missingInclude -Iinclude -Isrc -Itrain -DMHA_PRECISION=64 src train
+	$(Q)clang-tidy --quiet $(COMMON) $(NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64
+	$(Q)clang-tidy --quiet $(IO) -- -std=c11 $(ALL_CPPFLAGS) -Isrc
+	$(Q)clang-tidy --quiet $(PROGRAM) -- -std=c11 $(ALL_CPPFLAGS) -Itrain
 
 clean:
 	rm -rf build

@@ -8,18 +8,18 @@
 
 #include <mha/mha32.h>
 
-typedef enum schedule { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE } schedule;
+enum schedule { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
 
-typedef struct settings {
+struct settings {
     mha_shape shape; /* of one training batch */
     mha_causal causal;
     uint64_t seed;
     size_t steps;
     mha_sgd_options sgd; /* learning_rate is the highest rate of the schedule */
-    schedule schedule;
+    enum schedule schedule;
     size_t warmup;
     size_t eval_every;
     const char *words; /* path of the word list of `letters`; NULL elsewhere */
-} settings;
+};
 
 #endif

@@ -5,13 +5,20 @@
  * plain sum would hide every fault in directions that the outputs do not sum over (rows of a
  * softmax sum to one whatever happens). Then each entry x of each block is moved both ways,
  *   numeric = (L(x + step) - L(x - step)) / (2 step),  step = options.step * max(1, |x|),
- * with the difference that x + step and x - step really have, and x put back to the same bits.
- * Blocks of more than options.entry_limit entries are moved along random directions instead.
+ * with the difference that x + step and x - step really have, and x put back to the same bits. L is
+ * subtracted output by output, so that outputs which do not move add no rounding.
+ * Blocks of more than options.entry_limit entries are moved along random directions instead, each
+ * entry by u step with its own u ~ N(0,1), and the sum of analytic gradient times movement is
+ * compared.
  *
  * The error of an entry is |analytic - numeric| / (largest |numeric| of its block). A block passes
- * when both are finite and the error is at most options.relative_tolerance everywhere. A block
- * whose gradient is zero everywhere proves nothing, so it passes only where the case says so
- * (zero_expected), and then only when no entry is larger than options.absolute_tolerance.
+ * when both are finite and the error is at most options.relative_tolerance everywhere.
+ *
+ * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says
+ * so (zero_expected), and then only when no entry, analytic or numeric, is larger than
+ * options.absolute_tolerance. Where nobody says so, zero everywhere means that no entry is larger
+ * than options.absolute_tolerance * min(1, sum |r y|): the right gradient of tiny outputs is itself
+ * tiny, and is still compared relatively.
  *
  * Everything is double: in float the rounding of L alone would be as large as real mistakes. */
 #ifndef MHA_GRADCHECK_H
@@ -46,8 +53,8 @@ typedef struct mha_gradcheck_output {
     double *gradient;     /* written by the checker: d(L)/d(values) for backward to read */
     size_t count;
     /* (count), or NULL when every output is finite and counts: 1 where an output is a constant or
-     * not finite (a blocked score, -infinity). It stays out of L, yet its gradient is random all the
-     * same: backward has to drop it. */
+     * not finite (a blocked score, -infinity). It stays out of L, yet its gradient is random all
+     * the same: backward has to drop it. */
     const unsigned char *excluded;
 } mha_gradcheck_output;
 
@@ -62,25 +69,32 @@ typedef struct mha_gradcheck_case {
 } mha_gradcheck_case;
 
 typedef struct mha_gradcheck_options {
-    double step;
-    double relative_tolerance;
-    double absolute_tolerance;
-    uint64_t seed;      /* r and directions come from default_rng([seed, 6]) */
-    size_t entry_limit; /* blocks with more entries are checked along directions */
-    size_t directions;  /* for each of those blocks */
+    double step;               /* 2^-52 to 1 */
+    double relative_tolerance; /* finite, not negative */
+    double absolute_tolerance; /* likewise */
+    uint64_t seed;             /* r and directions come from default_rng([seed, 6]) */
+    size_t entry_limit;        /* blocks with more entries are checked along directions */
+    size_t directions;         /* for each of those blocks; none is MHA_GRADCHECK_EMPTY */
 } mha_gradcheck_options;
 
 /* step 1e-5, tolerances 1e-6 and 1e-9, seed 0, limit 4096 entries, 4 directions */
 mha_gradcheck_options mha_gradcheck_defaults(void);
 
+/* PASS, or the reason why not:
+ *   WRONG        an entry is off by more than the tolerance
+ *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
+ *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
+ *   NOT_ZERO     it was declared zero, and is not
+ *   EMPTY        there was nothing to check
+ *   CALL_FAILED  forward or backward returned false */
 #define MHA_GRADCHECK_VERDICTS(X)                                                                  \
     X(MHA_GRADCHECK_PASS, "PASS")                                                                  \
-    X(MHA_GRADCHECK_WRONG, "FAIL")                   /* an entry is off by more than the tolerance */  \
-    X(MHA_GRADCHECK_NOT_FINITE, "FAIL not finite")   /* an output or a gradient is NaN or infinite */  \
-    X(MHA_GRADCHECK_ALL_ZERO, "FAIL all zero")       /* zero everywhere, which nobody declared */      \
-    X(MHA_GRADCHECK_NOT_ZERO, "FAIL not zero")       /* declared zero, and is not */                   \
-    X(MHA_GRADCHECK_EMPTY, "FAIL no entries")        /* nothing was checked */                         \
-    X(MHA_GRADCHECK_CALL_FAILED, "FAIL call failed") /* forward or backward returned false */
+    X(MHA_GRADCHECK_WRONG, "FAIL")                                                                 \
+    X(MHA_GRADCHECK_NOT_FINITE, "FAIL not finite")                                                 \
+    X(MHA_GRADCHECK_ALL_ZERO, "FAIL all zero")                                                     \
+    X(MHA_GRADCHECK_NOT_ZERO, "FAIL not zero")                                                     \
+    X(MHA_GRADCHECK_EMPTY, "FAIL no entries")                                                      \
+    X(MHA_GRADCHECK_CALL_FAILED, "FAIL call failed")
 
 #define MHA_GRADCHECK_NAME(name, text) name,
 typedef enum mha_gradcheck_verdict {
@@ -90,17 +104,29 @@ typedef enum mha_gradcheck_verdict {
 
 const char *mha_gradcheck_verdict_text(mha_gradcheck_verdict verdict);
 
-/* What was found in one block. */
+/* What was found in one block. The numbers are those of the worst entry or direction, or of the one
+ * that settled the verdict by not being finite or by a failed call; NaN where nothing was compared.
+ *
+ * A large block is not moved when its analytic entries alone settle the verdict (NOT_FINITE, or
+ * NOT_ZERO): directional is then false, the entry is the first such one, numeric is NaN.
+ *
+ * When a call fails at the unmoved values, or an output that counts is not finite there, every
+ * block gets that verdict. A call that fails later fails only the block it was made for. */
 typedef struct mha_gradcheck_report {
     mha_gradcheck_verdict verdict;
     bool directional;                 /* numbers are along a direction, index is 0 */
-    size_t checked;                   /* entries, or directions */
-    size_t index[MHA_GRADCHECK_RANK]; /* the worst entry */
-    double analytic, numeric, error;  /* of the worst entry; error is NaN if either is not finite */
+    size_t checked;                   /* entries, or directions, that were compared */
+    size_t index[MHA_GRADCHECK_RANK]; /* of the entry; 0 in axes beyond the rank */
+    double analytic, numeric;
+    /* Relative to the largest |numeric| of the block; where zero was declared or found, the largest
+     * |analytic| or |numeric| itself. NaN if a number is not finite. */
+    double error;
 } mha_gradcheck_report;
 
 /* Checks every block. reports (block_count) is written. Returns MHA_OK when the check could be
- * carried out, whatever it found; MHA_ERROR_MEMORY or MHA_ERROR_ARGUMENT otherwise. */
+ * carried out, whatever it found; MHA_ERROR_MEMORY or MHA_ERROR_ARGUMENT otherwise (a case
+ * without blocks, say), and then nothing was called or written. Arrays must not overlap. The
+ * outputs are left as the last forward wrote them. */
 mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
     const mha_gradcheck_options *options, mha_error *error);
 

@@ -31,11 +31,12 @@ void mha_combine_heads_backward(mha_real *dheads_in, const mha_real *dy, size_t 
     size_t length, size_t heads, size_t head_width);
 
 /* scores (B,h,T,S): scores[t,s] = q[t] . k[s], unscaled, of q (B,h,T,d) and k (B,h,S,d).
- * dq[t] += sum_s dscores[t,s] k[s] and dk[s] += sum_t dscores[t,s] q[t]. */
+ * dq[t] += sum_s dscores[t,s] k[s] over the keys that the mask allows, and
+ * dk[s] += sum_t dscores[t,s] q[t]; dscores is 0 at blocked pairs. */
 void mha_scores_forward(
     mha_real *scores, const mha_real *q, const mha_real *k, const mha_shape *shape);
 void mha_scores_backward(mha_real *dq, mha_real *dk, const mha_real *dscores, const mha_real *q,
-    const mha_real *k, const mha_shape *shape);
+    const mha_real *k, const mha_mask *mask, const mha_shape *shape);
 
 /* scaled (B,h,T,S) = scores / sqrt(d); dscores += dscaled / sqrt(d). */
 void mha_scale_forward(mha_real *scaled, const mha_real *scores, const mha_shape *shape);
@@ -59,10 +60,11 @@ void mha_softmax_forward(
 void mha_softmax_backward(mha_real *dmasked, const mha_real *dweights, const mha_real *weights,
     const mha_mask *mask, const mha_shape *shape);
 
-/* context (B,h,T,d): context[t] = sum_s weights[t,s] v[s], v (B,h,S,d).
+/* context (B,h,T,d): context[t] = sum_s weights[t,s] v[s] over the keys that the mask allows,
+ * v (B,h,S,d); weights are 0 at blocked pairs.
  * dweights[t,s] += dcontext[t] . v[s] and dv[s] += sum_t weights[t,s] dcontext[t]. */
-void mha_context_forward(
-    mha_real *context, const mha_real *weights, const mha_real *v, const mha_shape *shape);
+void mha_context_forward(mha_real *context, const mha_real *weights, const mha_real *v,
+    const mha_mask *mask, const mha_shape *shape);
 void mha_context_backward(mha_real *dweights, mha_real *dv, const mha_real *dcontext,
     const mha_real *weights, const mha_real *v, const mha_shape *shape);
 

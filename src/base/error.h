@@ -5,9 +5,9 @@
 #include <mha/status.h>
 
 #if defined(__GNUC__)
-#define MHA_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define MHA_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define MHA_PRINTF(format, first)
+#define MHA_PRINTF(text, first)
 #endif
 
 /* Writes status and text into error, which may be NULL, and returns status. */

@@ -7,55 +7,55 @@
 
 #include "settings.h"
 
-typedef enum task_loss { TASK_MSE, TASK_CROSS_ENTROPY } task_loss;
+enum task_loss { TASK_MSE, TASK_CROSS_ENTROPY };
 
 /* Memory for the examples of one batch, made by the trainer for shape.batch samples. */
-typedef struct task_batch {
+struct task_batch {
     mha_shape shape;
     mha_real *query;  /* (B,T,D) */
     mha_real *source; /* (B,S,D); NULL when the task is self-attention */
     mha_real *target; /* (B,T,D); NULL unless the loss is TASK_MSE */
     int32_t *labels;  /* (B,T,answers), -1 does not count; NULL unless TASK_CROSS_ENTROPY */
-} task_batch;
+};
 
-typedef struct task_data task_data; /* what one task keeps between batches; each file defines its own */
+struct task_data; /* what one task keeps between batches; each file defines its own */
 
-typedef struct task {
+struct task {
     const char *name;
     const char *summary; /* what it shows, one line */
-    task_loss loss;
+    enum task_loss loss;
     bool cross;            /* examples have a source stream of their own */
     size_t answers;        /* answers of a position, TASK_CROSS_ENTROPY */
     size_t classes;        /* classes of an answer */
-    settings defaults;     /* which reach the goal */
+    struct settings defaults;     /* which reach the goal */
     const char *goal_text; /* best reachable score in words, for `mha tasks` */
     double goal; /* accuracy at least, relative error at most, or bits a letter at most */
 
     /* Checks that the sizes can hold the task's encoding and makes what fill needs. Errors name both
      * numbers. *data may stay NULL when there is nothing to keep. */
-    mha_status (*open)(task_data **data, const settings *settings, mha_error *error);
-    void (*close)(task_data *data);
+    mha_status (*open)(struct task_data **data, const struct settings *settings, mha_error *error);
+    void (*close)(struct task_data *data);
 
     /* Writes `count` fresh examples into the first samples of batch, drawing sample by sample, so
      * that the examples do not depend on how they are cut into batches. */
-    void (*fill)(task_batch *batch, size_t count, mha_rng *rng, const task_data *data);
+    void (*fill)(struct task_batch *batch, size_t count, mha_rng *rng, const struct task_data *data);
 
     /* Tasks with a fixed held-out set: its size, and a copy of examples first..first+count-1.
      * NULL in both: held-out examples are drawn by fill. */
-    size_t (*held_out_count)(const task_data *data);
-    void (*fill_held_out)(task_batch *batch, size_t first, size_t count, const task_data *data);
+    size_t (*held_out_count)(const struct task_data *data);
+    void (*fill_held_out)(struct task_batch *batch, size_t first, size_t count, const struct task_data *data);
 
     /* A short name for query t (source = false) or source position t (true) of sample b, such as the
      * token it holds, into text (at most size bytes, cut if longer). NULL: positions are numbers. */
-    void (*label)(char *text, size_t size, const task_batch *batch, size_t b, size_t t, bool source);
+    void (*label)(char *text, size_t size, const struct task_batch *batch, size_t b, size_t t, bool source);
 
     /* Lines that set the score in relation, printed below the result; NULL for none.
      * loss is the held-out loss. */
-    void (*compare)(FILE *out, double loss, const task_data *data);
-} task;
+    void (*compare)(FILE *out, double loss, const struct task_data *data);
+};
 
-extern const task *const task_table[]; /* ends with NULL */
+extern const struct task *const task_table[]; /* ends with NULL */
 
-const task *task_find(const char *name); /* NULL when there is none */
+const struct task *task_find(const char *name); /* NULL when there is none */
 
 #endif

@@ -1,0 +1,197 @@
+#include "layer/checks.h"
+
+#include "base/error.h"
+#include "layer/tape.h"
+
+/* A named array; a list of them is searched for what is missing and what overlaps. */
+typedef struct span {
+    const char *name;
+    const void *at;
+    size_t bytes;
+} span;
+
+enum { SPANS = 16 };
+typedef struct span_list {
+    span at[SPANS];
+    size_t count;
+} span_list;
+
+static void add_bytes(span_list *list, const char *name, const void *at, size_t bytes) {
+    list->at[list->count++] = (span){name, at, bytes};
+}
+
+static void add(span_list *list, const char *name, const mha_real *at, mha_value value,
+    const mha_shape *shape) {
+    add_bytes(list, name, at, mha_value_shape_of(value, shape).count * sizeof *at);
+}
+
+static bool overlaps(const span *a, const span *b) {
+    const uintptr_t a_begin = (uintptr_t)a->at, b_begin = (uintptr_t)b->at;
+    return a->at != NULL && b->at != NULL && a->bytes > 0 && b->bytes > 0 &&
+           a_begin < b_begin + b->bytes && b_begin < a_begin + a->bytes;
+}
+
+/* Refuses the first pair of which one is written and that overlaps: the first `written` arrays of
+ * the list are. Array 0 and 1 may be one and the same where `shared` allows it. */
+static mha_status check_overlaps(
+    const span_list *list, size_t written, bool shared, mha_error *error) {
+    for (size_t i = 0; i < written; i++) {
+        for (size_t j = i + 1; j < list->count; j++) {
+            const span *a = &list->at[i], *b = &list->at[j];
+            const bool one_buffer =
+                shared && i == 0 && j == 1 && a->at == b->at && a->bytes == b->bytes;
+            if (!one_buffer && overlaps(a, b)) {
+                return mha_fail(error, MHA_ERROR_ARGUMENT,
+                    "%s (%zu bytes) and %s (%zu bytes) overlap in memory", a->name, a->bytes,
+                    b->name, b->bytes);
+            }
+        }
+    }
+    return MHA_OK;
+}
+
+static mha_status check_present(const span_list *list, mha_error *error) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->at[i].at == NULL && list->at[i].bytes > 0) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT, "%s is NULL, %zu bytes are needed",
+                list->at[i].name, list->at[i].bytes);
+        }
+    }
+    return MHA_OK;
+}
+
+mha_status check_shape_fits(
+    const mha_shape *shape, const mha_shape *largest, const char *what, mha_error *error) {
+    const mha_status status = mha_shape_check(shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    const struct {
+        const char *name;
+        size_t given, limit;
+        bool exact;
+    } axes[] = {
+        {"width", shape->width, largest->width, true},
+        {"heads", shape->heads, largest->heads, true},
+        {"batch", shape->batch, largest->batch, false},
+        {"target length", shape->target_length, largest->target_length, false},
+        {"source length", shape->source_length, largest->source_length, false},
+    };
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        if (axes[i].exact && axes[i].given != axes[i].limit) {
+            return mha_fail(error, MHA_ERROR_SHAPE, "%s %zu is not the %s's %zu", axes[i].name,
+                axes[i].given, what, axes[i].limit);
+        }
+        if (axes[i].given > axes[i].limit) {
+            return mha_fail(error, MHA_ERROR_SHAPE, "%s %zu exceeds the %s's %zu", axes[i].name,
+                axes[i].given, what, axes[i].limit);
+        }
+    }
+    return MHA_OK;
+}
+
+mha_status check_tape_state(
+    const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error) {
+    if (tape->layer == NULL) {
+        return mha_fail(error, MHA_ERROR_STATE, "the tape holds no forward pass");
+    }
+    if (tape->layer != layer) {
+        return mha_fail(
+            error, MHA_ERROR_STATE, "the tape holds the forward pass of another layer");
+    }
+    const mha_shape *held = &tape->pass.shape;
+    const struct {
+        const char *name;
+        size_t given, held;
+    } axes[] = {
+        {"batch", shape->batch, held->batch},
+        {"target length", shape->target_length, held->target_length},
+        {"source length", shape->source_length, held->source_length},
+        {"width", shape->width, held->width},
+        {"heads", shape->heads, held->heads},
+    };
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        if (axes[i].given != axes[i].held) {
+            return mha_fail(error, MHA_ERROR_STATE,
+                "the tape holds a forward pass with %s %zu, backward asks for %zu", axes[i].name,
+                axes[i].held, axes[i].given);
+        }
+    }
+    return MHA_OK;
+}
+
+static void add_mask(span_list *list, const mha_mask *mask, const mha_shape *shape) {
+    if (mask == NULL) {
+        return;
+    }
+    add_bytes(list, "lengths", mask->lengths,
+        mask->lengths == NULL ? 0 : shape->batch * sizeof *mask->lengths);
+    size_t bytes = mask->allowed == NULL ? 0 : 1;
+    for (size_t i = 0; i < mask->rank; i++) {
+        bytes *= mask->dims[i];
+    }
+    add_bytes(list, "mask", mask->allowed, bytes);
+}
+
+static void add_weights(span_list *list, const mha_shape *shape, const mha_real *const *weights) {
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        const mha_value value = (mha_value)(MHA_FIRST_WEIGHT + i);
+        add(list, mha_value_shape_of(value, shape).name, weights[i], value, shape);
+    }
+}
+
+mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
+    const mha_real *source, const mha_mask *mask, const mha_weights *weights,
+    const mha_shape *shape, mha_error *error) {
+    if (source == query && shape->target_length != shape->source_length) {
+        return mha_fail(error, MHA_ERROR_SHAPE,
+            "self-attention with target length %zu and source length %zu",
+            shape->target_length, shape->source_length);
+    }
+    span_list list = {.count = 0};
+    add(&list, "output", output, MHA_OUTPUT, shape);
+    add(&list, "query", query, MHA_QUERY, shape);
+    add(&list, "source", source, MHA_SOURCE, shape);
+    const mha_real *matrices[MHA_WEIGHT_COUNT];
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        matrices[i] = weights->matrix[i];
+    }
+    add_weights(&list, shape, matrices);
+    const mha_status status = check_present(&list, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    add_mask(&list, mask, shape);
+    return check_overlaps(&list, 1, false, error);
+}
+
+mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_source,
+    const mha_weights *dweights, const mha_real *doutput, const mha_pass *pass, mha_error *error) {
+    const mha_shape *shape = &pass->shape;
+    const bool self_attention = pass->value[MHA_SOURCE] == pass->value[MHA_QUERY];
+    if (self_attention && dx_source != NULL && dx_source != dx_query) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "self-attention has one input gradient: dx_source must be NULL or dx_query");
+    }
+    static const char *const gradient_names[MHA_WEIGHT_COUNT] = {"dwq", "dwk", "dwv", "dwo"};
+    span_list list = {.count = 0};
+    add(&list, "dx_query", dx_query, MHA_QUERY, shape);
+    add(&list, "dx_source", dx_source, MHA_SOURCE, shape);
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        add(&list, gradient_names[i], dweights == NULL ? NULL : dweights->matrix[i],
+            (mha_value)(MHA_FIRST_WEIGHT + i), shape);
+    }
+    const size_t written = list.count;
+    span_list needed = {.count = 0};
+    add(&needed, "doutput", doutput, MHA_OUTPUT, shape);
+    const mha_status status = check_present(&needed, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    list.at[list.count++] = needed.at[0];
+    add(&list, "query", pass->value[MHA_QUERY], MHA_QUERY, shape);
+    add(&list, "source", pass->value[MHA_SOURCE], MHA_SOURCE, shape);
+    add_weights(&list, shape, &pass->value[MHA_FIRST_WEIGHT]);
+    add_mask(&list, pass->mask, shape);
+    return check_overlaps(&list, written, true, error);
+}

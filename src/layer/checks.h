@@ -1,0 +1,27 @@
+/* What the layer's door checks before anything is computed. */
+#ifndef LAYER_CHECKS_H
+#define LAYER_CHECKS_H
+
+#include "base/real.h"
+
+#define check_shape_fits      MHA_NAME(check_shape_fits)
+#define check_tape_state      MHA_NAME(check_tape_state)
+#define check_forward_arrays  MHA_NAME(check_forward_arrays)
+#define check_backward_arrays MHA_NAME(check_backward_arrays)
+
+/* shape is usable, has largest's width and heads and is nowhere larger; what names largest's owner. */
+mha_status check_shape_fits(
+    const mha_shape *shape, const mha_shape *largest, const char *what, mha_error *error);
+
+/* The tape holds a pass of this layer and shape. */
+mha_status check_tape_state(
+    const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error);
+
+/* Nothing is missing, and what is written overlaps nothing else. */
+mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
+    const mha_real *source, const mha_mask *mask, const mha_weights *weights,
+    const mha_shape *shape, mha_error *error);
+mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_source,
+    const mha_weights *dweights, const mha_real *doutput, const mha_pass *pass, mha_error *error);
+
+#endif

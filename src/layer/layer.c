@@ -1,0 +1,150 @@
+#include "base/real.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "layer/checks.h"
+#include "layer/tape.h"
+
+struct mha_layer {
+    mha_shape largest;
+    const mha_stage *stages;
+    mha_real *scratch_block;
+    mha_real *scratch[MHA_VALUE_COUNT]; /* activations that no backward reads */
+    mha_real *gradient_block;
+    mha_real *gradient[MHA_VALUE_COUNT]; /* of every activation but the output */
+};
+
+mha_status mha_layer_create(
+    mha_layer **layer, const mha_shape *largest, const mha_stage *stages, mha_error *error) {
+    *layer = NULL;
+    mha_status status = mha_shape_check(largest, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    mha_layer *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return mha_fail(error, MHA_ERROR_MEMORY, "no memory for a layer");
+    }
+    made->largest = *largest;
+    made->stages = stages == NULL ? mha_stages : stages;
+    unsigned long activations = 0, unsaved = 0;
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_value result = made->stages[i].result;
+        if (result != MHA_OUTPUT) {
+            activations |= 1ul << result;
+            unsaved |= value_is_saved(result) ? 0 : 1ul << result;
+        }
+    }
+    status = values_carve(
+        &made->scratch_block, made->scratch, unsaved, largest, "layer's activations", error);
+    if (status == MHA_OK) {
+        status = values_carve(&made->gradient_block, made->gradient, activations, largest,
+            "layer's gradients", error);
+    }
+    if (status != MHA_OK) {
+        mha_layer_destroy(made);
+        return status;
+    }
+    *layer = made;
+    return MHA_OK;
+}
+
+void mha_layer_destroy(mha_layer *layer) {
+    if (layer != NULL) {
+        free(layer->scratch_block);
+        free(layer->gradient_block);
+        free(layer);
+    }
+}
+
+mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
+    const mha_real *source, const mha_mask *mask, const mha_weights *weights, mha_layer *layer,
+    const mha_shape *shape, mha_error *error) {
+    source = source == NULL ? query : source;
+    mha_status status = check_shape_fits(shape, &layer->largest, "layer", error);
+    if (status == MHA_OK) {
+        status = check_shape_fits(shape, &tape->largest, "tape", error);
+    }
+    if (status == MHA_OK) {
+        status = mha_mask_check(mask, shape, error);
+    }
+    if (status == MHA_OK) {
+        status = check_forward_arrays(output, query, source, mask, weights, shape, error);
+    }
+    if (status != MHA_OK) {
+        return status;
+    }
+    mha_pass pass = {.shape = *shape, .mask = mask};
+    pass.value[MHA_QUERY] = query;
+    pass.value[MHA_SOURCE] = source;
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        pass.value[MHA_FIRST_WEIGHT + i] = weights->matrix[i];
+    }
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_stage *stage = &layer->stages[i];
+        mha_real *result = stage->result == MHA_OUTPUT      ? output
+                           : value_is_saved(stage->result) ? tape->value[stage->result]
+                                                           : layer->scratch[stage->result];
+        stage->forward(result, &pass);
+        pass.value[stage->result] = result;
+    }
+    /* Only what is saved outlives the pass. */
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_value result = layer->stages[i].result;
+        pass.value[result] = tape->value[result];
+    }
+    tape->pass = pass;
+    tape->layer = layer;
+    return MHA_OK;
+}
+
+/* An activation's gradient is wanted when that of an input of its stage is. Points
+ * pass->gradient[] of the wanted activations at zeroed buffers. */
+static void prepare_gradients(mha_pass *pass, mha_layer *layer) {
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_stage *stage = &layer->stages[i];
+        bool wanted = false;
+        for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
+            const bool is_input = (stage->inputs >> value & 1) != 0;
+            wanted = wanted || (is_input && pass->gradient[value] != NULL);
+        }
+        mha_real *const gradient = wanted ? layer->gradient[stage->result] : NULL;
+        pass->gradient[stage->result] = gradient;
+        if (gradient != NULL) {
+            const size_t count = mha_value_shape_of(stage->result, &pass->shape).count;
+            memset(gradient, 0, count * sizeof *gradient);
+        }
+    }
+}
+
+mha_status mha_backward(mha_real *dx_query, mha_real *dx_source, const mha_weights *dweights,
+    const mha_real *doutput, const mha_tape *tape, mha_layer *layer, const mha_shape *shape,
+    mha_error *error) {
+    mha_status status = check_tape_state(tape, layer, shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    mha_pass pass = tape->pass;
+    const bool self_attention = pass.value[MHA_SOURCE] == pass.value[MHA_QUERY];
+    status = check_backward_arrays(dx_query, dx_source, dweights, doutput, &pass, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    pass.gradient[MHA_QUERY] = dx_query;
+    pass.gradient[MHA_SOURCE] = self_attention ? dx_query : dx_source;
+    for (size_t i = 0; dweights != NULL && i < MHA_WEIGHT_COUNT; i++) {
+        pass.gradient[MHA_FIRST_WEIGHT + i] = dweights->matrix[i];
+    }
+    prepare_gradients(&pass, layer);
+    for (size_t i = MHA_STAGE_COUNT; i-- > 0;) {
+        const mha_stage *stage = &layer->stages[i];
+        const mha_real *dresult =
+            stage->result == MHA_OUTPUT ? doutput : pass.gradient[stage->result];
+        if (dresult != NULL) {
+            stage->backward(&pass, dresult);
+        }
+    }
+    return MHA_OK;
+}

@@ -1,0 +1,218 @@
+#include "base/real.h"
+
+#include <string.h>
+
+#define BIT(value) (1ul << (value))
+
+/* Projections. The query stream is projected as it is. Of the source stream only the rows that some
+ * query may see are read; the others count as zeros, so what stands there never matters. */
+
+static void project_query_forward(mha_real *result, const mha_pass *pass) {
+    const mha_shape *shape = &pass->shape;
+    mha_projection_forward(result, pass->value[MHA_QUERY], pass->value[MHA_WQ],
+        shape->batch * shape->target_length, shape->width, shape->width);
+}
+
+static void project_query_backward(const mha_pass *pass, const mha_real *dresult) {
+    const mha_shape *shape = &pass->shape;
+    mha_projection_backward(pass->gradient[MHA_QUERY], pass->gradient[MHA_WQ], dresult,
+        pass->value[MHA_QUERY], pass->value[MHA_WQ], shape->batch * shape->target_length,
+        shape->width, shape->width);
+}
+
+/* The next run of source rows, of all B*S in a row, that are all seen or all unseen, from `begin`;
+ * returns where it ends. Without a mask all rows are seen as long as there is a query. */
+static size_t next_run(bool *seen, const mha_pass *pass, size_t begin) {
+    const mha_shape *shape = &pass->shape;
+    const size_t S = shape->source_length, rows = shape->batch * S;
+    if (pass->mask == NULL) {
+        *seen = shape->target_length > 0;
+        return rows;
+    }
+    *seen = mha_mask_sees_source(pass->mask, shape, begin / S, begin % S);
+    size_t end = begin + 1;
+    while (end < rows && mha_mask_sees_source(pass->mask, shape, end / S, end % S) == *seen) {
+        end++;
+    }
+    return end;
+}
+
+static void project_source_forward(mha_real *result, const mha_pass *pass, mha_value weight) {
+    const size_t rows = pass->shape.batch * pass->shape.source_length, D = pass->shape.width;
+    for (size_t begin = 0, end; begin < rows; begin = end) {
+        bool seen;
+        end = next_run(&seen, pass, begin);
+        if (seen) {
+            mha_projection_forward(result + begin * D, pass->value[MHA_SOURCE] + begin * D,
+                pass->value[weight], end - begin, D, D);
+        } else {
+            memset(result + begin * D, 0, (end - begin) * D * sizeof *result);
+        }
+    }
+}
+
+static void project_source_backward(
+    const mha_pass *pass, const mha_real *dresult, mha_value weight) {
+    const size_t rows = pass->shape.batch * pass->shape.source_length, D = pass->shape.width;
+    mha_real *const dsource = pass->gradient[MHA_SOURCE];
+    for (size_t begin = 0, end; begin < rows; begin = end) {
+        bool seen;
+        end = next_run(&seen, pass, begin);
+        if (seen) {
+            mha_projection_backward(dsource == NULL ? NULL : dsource + begin * D,
+                pass->gradient[weight], dresult + begin * D, pass->value[MHA_SOURCE] + begin * D,
+                pass->value[weight], end - begin, D, D);
+        }
+    }
+}
+
+static void project_key_forward(mha_real *result, const mha_pass *pass) {
+    project_source_forward(result, pass, MHA_WK);
+}
+
+static void project_key_backward(const mha_pass *pass, const mha_real *dresult) {
+    project_source_backward(pass, dresult, MHA_WK);
+}
+
+static void project_value_forward(mha_real *result, const mha_pass *pass) {
+    project_source_forward(result, pass, MHA_WV);
+}
+
+static void project_value_backward(const mha_pass *pass, const mha_real *dresult) {
+    project_source_backward(pass, dresult, MHA_WV);
+}
+
+/* Heads. */
+
+static void split_query_forward(mha_real *result, const mha_pass *pass) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_forward(result, pass->value[MHA_Q], shape->batch, shape->target_length,
+        shape->heads, mha_head_width(shape));
+}
+
+static void split_query_backward(const mha_pass *pass, const mha_real *dresult) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_backward(pass->gradient[MHA_Q], dresult, shape->batch, shape->target_length,
+        shape->heads, mha_head_width(shape));
+}
+
+static void split_key_forward(mha_real *result, const mha_pass *pass) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_forward(result, pass->value[MHA_K], shape->batch, shape->source_length,
+        shape->heads, mha_head_width(shape));
+}
+
+static void split_key_backward(const mha_pass *pass, const mha_real *dresult) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_backward(pass->gradient[MHA_K], dresult, shape->batch, shape->source_length,
+        shape->heads, mha_head_width(shape));
+}
+
+static void split_value_forward(mha_real *result, const mha_pass *pass) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_forward(result, pass->value[MHA_V], shape->batch, shape->source_length,
+        shape->heads, mha_head_width(shape));
+}
+
+static void split_value_backward(const mha_pass *pass, const mha_real *dresult) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_backward(pass->gradient[MHA_V], dresult, shape->batch, shape->source_length,
+        shape->heads, mha_head_width(shape));
+}
+
+static void combine_forward(mha_real *result, const mha_pass *pass) {
+    const mha_shape *shape = &pass->shape;
+    mha_combine_heads_forward(result, pass->value[MHA_CONTEXT_HEADS], shape->batch,
+        shape->target_length, shape->heads, mha_head_width(shape));
+}
+
+static void combine_backward(const mha_pass *pass, const mha_real *dresult) {
+    const mha_shape *shape = &pass->shape;
+    mha_combine_heads_backward(pass->gradient[MHA_CONTEXT_HEADS], dresult, shape->batch,
+        shape->target_length, shape->heads, mha_head_width(shape));
+}
+
+/* Attention. */
+
+static void scores_forward(mha_real *result, const mha_pass *pass) {
+    mha_scores_forward(
+        result, pass->value[MHA_Q_HEADS], pass->value[MHA_K_HEADS], &pass->shape);
+}
+
+static void scores_backward(const mha_pass *pass, const mha_real *dresult) {
+    mha_scores_backward(pass->gradient[MHA_Q_HEADS], pass->gradient[MHA_K_HEADS], dresult,
+        pass->value[MHA_Q_HEADS], pass->value[MHA_K_HEADS], pass->mask, &pass->shape);
+}
+
+static void scale_forward(mha_real *result, const mha_pass *pass) {
+    mha_scale_forward(result, pass->value[MHA_SCORES], &pass->shape);
+}
+
+static void scale_backward(const mha_pass *pass, const mha_real *dresult) {
+    mha_scale_backward(pass->gradient[MHA_SCORES], dresult, &pass->shape);
+}
+
+static void mask_forward(mha_real *result, const mha_pass *pass) {
+    mha_mask_forward(result, pass->value[MHA_SCALED], pass->mask, &pass->shape);
+}
+
+static void mask_backward(const mha_pass *pass, const mha_real *dresult) {
+    mha_mask_backward(pass->gradient[MHA_SCALED], dresult, pass->mask, &pass->shape);
+}
+
+static void softmax_forward(mha_real *result, const mha_pass *pass) {
+    mha_softmax_forward(result, pass->value[MHA_MASKED], pass->mask, &pass->shape);
+}
+
+static void softmax_backward(const mha_pass *pass, const mha_real *dresult) {
+    mha_softmax_backward(pass->gradient[MHA_MASKED], dresult,
+        pass->value[MHA_ATTENTION_WEIGHTS], pass->mask, &pass->shape);
+}
+
+static void context_forward(mha_real *result, const mha_pass *pass) {
+    mha_context_forward(result, pass->value[MHA_ATTENTION_WEIGHTS], pass->value[MHA_V_HEADS],
+        pass->mask, &pass->shape);
+}
+
+static void context_backward(const mha_pass *pass, const mha_real *dresult) {
+    mha_context_backward(pass->gradient[MHA_ATTENTION_WEIGHTS], pass->gradient[MHA_V_HEADS],
+        dresult, pass->value[MHA_ATTENTION_WEIGHTS], pass->value[MHA_V_HEADS], &pass->shape);
+}
+
+/* Output. */
+
+static void project_output_forward(mha_real *result, const mha_pass *pass) {
+    const mha_shape *shape = &pass->shape;
+    mha_projection_forward(result, pass->value[MHA_CONTEXT], pass->value[MHA_WO],
+        shape->batch * shape->target_length, shape->width, shape->width);
+}
+
+static void project_output_backward(const mha_pass *pass, const mha_real *dresult) {
+    const mha_shape *shape = &pass->shape;
+    mha_projection_backward(pass->gradient[MHA_CONTEXT], pass->gradient[MHA_WO], dresult,
+        pass->value[MHA_CONTEXT], pass->value[MHA_WO], shape->batch * shape->target_length,
+        shape->width, shape->width);
+}
+
+const mha_stage mha_stages[MHA_STAGE_COUNT] = {
+    {"project_query", MHA_Q, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ),
+        project_query_forward, project_query_backward},
+    {"project_key", MHA_K, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK),
+        project_key_forward, project_key_backward},
+    {"project_value", MHA_V, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV),
+        project_value_forward, project_value_backward},
+    {"split_query", MHA_Q_HEADS, BIT(MHA_Q), 0, split_query_forward, split_query_backward},
+    {"split_key", MHA_K_HEADS, BIT(MHA_K), 0, split_key_forward, split_key_backward},
+    {"split_value", MHA_V_HEADS, BIT(MHA_V), 0, split_value_forward, split_value_backward},
+    {"scores", MHA_SCORES, BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS),
+        BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS), scores_forward, scores_backward},
+    {"scale", MHA_SCALED, BIT(MHA_SCORES), 0, scale_forward, scale_backward},
+    {"mask", MHA_MASKED, BIT(MHA_SCALED), 0, mask_forward, mask_backward},
+    {"softmax", MHA_ATTENTION_WEIGHTS, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS),
+        softmax_forward, softmax_backward},
+    {"context", MHA_CONTEXT_HEADS, BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS),
+        BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS), context_forward, context_backward},
+    {"combine", MHA_CONTEXT, BIT(MHA_CONTEXT_HEADS), 0, combine_forward, combine_backward},
+    {"project_output", MHA_OUTPUT, BIT(MHA_CONTEXT) | BIT(MHA_WO),
+        BIT(MHA_CONTEXT) | BIT(MHA_WO), project_output_forward, project_output_backward},
+};

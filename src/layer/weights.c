@@ -1,0 +1,18 @@
+#include "base/real.h"
+
+mha_weights mha_weights_view(mha_real *block, size_t width) {
+    mha_weights weights;
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        weights.matrix[i] = block + i * width * width;
+    }
+    return weights;
+}
+
+void mha_weights_draw(const mha_weights *weights, mha_rng *rng, size_t width) {
+    const wide root = sqrt((wide)width); /* divided by, as NumPy's lesson does */
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        for (size_t j = 0; j < width * width; j++) {
+            weights->matrix[i][j] = (mha_real)(mha_rng_normal(rng) / root);
+        }
+    }
+}

@@ -1,0 +1,342 @@
+#include <mha/gradcheck.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mha/rng.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+
+#define VERDICT_TEXT(name, text) [name] = text,
+static const char *const verdict_texts[] = {MHA_GRADCHECK_VERDICTS(VERDICT_TEXT)};
+#undef VERDICT_TEXT
+
+const char *mha_gradcheck_verdict_text(mha_gradcheck_verdict verdict) {
+    size_t index = (size_t)verdict;
+    if (index >= sizeof verdict_texts / sizeof *verdict_texts) {
+        return "unknown verdict";
+    }
+    return verdict_texts[index];
+}
+
+mha_gradcheck_options mha_gradcheck_defaults(void) {
+    return (mha_gradcheck_options){.step = 1e-5,
+        .relative_tolerance = 1e-6,
+        .absolute_tolerance = 1e-9,
+        .entry_limit = 4096,
+        .directions = 4};
+}
+
+/* One output that counts. */
+typedef struct term {
+    const double *value;
+    double r;
+    double ahead; /* what forward wrote at x + step */
+} term;
+
+/* What a check keeps beside the caller's arrays. */
+typedef struct checker {
+    const mha_gradcheck_case *subject;
+    const mha_gradcheck_options *options;
+    mha_rng rng;
+    term *terms; /* of L */
+    size_t term_count;
+    double magnitude; /* sum of |r y| */
+    double *kept;     /* (most entries that are moved at once): their values */
+    double *moves;    /* likewise: the steps they are moved by */
+} checker;
+
+/* What the entries, or directions, of one block have shown so far. */
+typedef struct tally {
+    double worst;           /* largest distance between analytic and numeric */
+    double largest;         /* largest |analytic| or |numeric| */
+    double largest_numeric; /* largest |numeric| */
+} tally;
+
+/* Product of the dims; false when it does not fit. */
+static bool count_entries(size_t *count, const mha_gradcheck_block *block) {
+    *count = 1;
+    bool fits = true;
+    for (size_t axis = 0; axis < block->rank; axis++) {
+        fits = fits && size_multiply(count, *count, block->dims[axis]);
+    }
+    return fits && *count <= SIZE_MAX / sizeof(double);
+}
+
+static mha_status check_options(const mha_gradcheck_options *options, mha_error *error) {
+    if (options->step >= DBL_EPSILON && options->step <= 1.0 &&
+        options->relative_tolerance >= 0.0 && options->relative_tolerance <= DBL_MAX &&
+        options->absolute_tolerance >= 0.0 && options->absolute_tolerance <= DBL_MAX) {
+        return MHA_OK;
+    }
+    return mha_fail(error, MHA_ERROR_ARGUMENT,
+        "step %g must be from %g to 1, relative tolerance %g and absolute tolerance %g from 0 to "
+        "%g",
+        options->step, DBL_EPSILON, options->relative_tolerance, options->absolute_tolerance,
+        DBL_MAX);
+}
+
+static const char *name_of(const char *name) {
+    return name == NULL ? "no name" : name;
+}
+
+/* *outputs: numbers in all outputs. *moved: most entries that are moved at once. */
+static mha_status check_case(size_t *outputs, size_t *moved, const mha_gradcheck_case *subject,
+    const mha_gradcheck_options *options, mha_error *error) {
+    *outputs = 0;
+    *moved = 1;
+    for (size_t o = 0; o < subject->output_count; o++) {
+        const mha_gradcheck_output *output = &subject->outputs[o];
+        if ((output->count > 0 && (output->values == NULL || output->gradient == NULL)) ||
+            !size_add(outputs, *outputs, output->count)) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "output %zu (%s) has no room for %zu values and their gradient", o,
+                name_of(output->name), output->count);
+        }
+    }
+    for (size_t b = 0; b < subject->block_count; b++) {
+        const mha_gradcheck_block *block = &subject->blocks[b];
+        const char *name = name_of(block->name);
+        size_t count;
+        if (block->rank < 1 || block->rank > MHA_GRADCHECK_RANK) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT, "block %zu (%s) has rank %zu, not 1 to %d",
+                b, name, block->rank, MHA_GRADCHECK_RANK);
+        }
+        if (!count_entries(&count, block)) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT, "block %zu (%s) has more than %zu entries",
+                b, name, SIZE_MAX / sizeof(double));
+        }
+        if (count > 0 && (block->values == NULL || block->gradient == NULL)) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "block %zu (%s) has no room for %zu values and their gradient", b, name, count);
+        }
+        *moved = count > options->entry_limit && count > *moved ? count : *moved;
+    }
+    return MHA_OK;
+}
+
+static mha_status make_room(checker *check, size_t outputs, size_t moved, mha_error *error) {
+    size_t bytes;
+    if (size_multiply(&bytes, outputs, sizeof(term))) {
+        check->terms = memory_allocate(bytes);
+    }
+    if (size_multiply(&bytes, moved, 2 * sizeof(double))) {
+        check->kept = memory_allocate(bytes);
+    }
+    if (check->terms == NULL || check->kept == NULL) {
+        return mha_fail(error, MHA_ERROR_MEMORY,
+            "not enough memory to move %zu entries at once and compare %zu outputs", moved,
+            outputs);
+    }
+    check->moves = check->kept + moved;
+    return MHA_OK;
+}
+
+/* Draws r, gives it to backward as d(L)/d(outputs), and gathers the terms of L. false: one of them
+ * is not finite. */
+static bool draw_output_gradients(checker *check) {
+    bool finite = true;
+    for (size_t o = 0; o < check->subject->output_count; o++) {
+        const mha_gradcheck_output *output = &check->subject->outputs[o];
+        for (size_t i = 0; i < output->count; i++) {
+            const double r = output->gradient[i] = mha_rng_normal(&check->rng);
+            if (output->excluded != NULL && output->excluded[i]) {
+                continue;
+            }
+            check->terms[check->term_count++] = (term){.value = &output->values[i], .r = r};
+            check->magnitude += fabs(r * output->values[i]);
+            finite = finite && isfinite(output->values[i]);
+        }
+    }
+    return finite;
+}
+
+/* Evaluates the analytic gradients. Anything but PASS holds for every block. */
+static mha_gradcheck_verdict evaluate_gradients(checker *check) {
+    const mha_gradcheck_case *subject = check->subject;
+    if (!subject->forward(subject->context)) {
+        return MHA_GRADCHECK_CALL_FAILED;
+    }
+    if (!draw_output_gradients(check)) {
+        return MHA_GRADCHECK_NOT_FINITE;
+    }
+    for (size_t b = 0; b < subject->block_count; b++) {
+        const mha_gradcheck_block *block = &subject->blocks[b];
+        size_t count;
+        count_entries(&count, block);
+        for (size_t i = 0; i < count; i++) {
+            block->gradient[i] = 0.0;
+        }
+    }
+    return subject->backward(subject->context) ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_CALL_FAILED;
+}
+
+/* *change = L(x + moves) - L(x - moves) for x (count); x is put back to the same bits. false:
+ * forward failed, and *change says nothing. Subtracting term by term keeps the rounding of outputs
+ * that do not move out of the sum. */
+static bool move_both_ways(double *change, double *x, size_t count, checker *check) {
+    const mha_gradcheck_case *subject = check->subject;
+    memcpy(check->kept, x, count * sizeof *x);
+    for (size_t i = 0; i < count; i++) {
+        x[i] = check->kept[i] + check->moves[i];
+    }
+    bool done = subject->forward(subject->context);
+    for (size_t t = 0; t < check->term_count; t++) {
+        check->terms[t].ahead = *check->terms[t].value;
+    }
+    for (size_t i = 0; i < count; i++) {
+        x[i] = check->kept[i] - check->moves[i];
+    }
+    done = done && subject->forward(subject->context);
+    memcpy(x, check->kept, count * sizeof *x);
+    *change = 0.0;
+    for (size_t t = 0; t < check->term_count; t++) {
+        *change += check->terms[t].r * (check->terms[t].ahead - *check->terms[t].value);
+    }
+    return done;
+}
+
+/* The distance that moved entry i really had. */
+static double moved_distance(const checker *check, size_t i) {
+    return (check->kept[i] + check->moves[i]) - (check->kept[i] - check->moves[i]);
+}
+
+static void record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry,
+    double analytic, double numeric) {
+    for (size_t axis = block->rank; axis-- > 0;) {
+        report->index[axis] = entry % block->dims[axis];
+        entry /= block->dims[axis];
+    }
+    report->analytic = analytic;
+    report->numeric = numeric;
+}
+
+/* Compares along the direction of check->moves, which has `count` entries from `first` on, and
+ * records it when it is the worst so far. false: the verdict is settled. */
+static bool compare(mha_gradcheck_report *report, tally *seen, checker *check,
+    const mha_gradcheck_block *block, size_t first, size_t count) {
+    double change, analytic = 0.0;
+    const bool done = move_both_ways(&change, block->values + first, count, check);
+    const double unit = report->directional ? 2.0 * check->options->step : moved_distance(check, 0);
+    const double numeric = done ? change / unit : (double)NAN;
+    for (size_t i = 0; i < count; i++) {
+        analytic += block->gradient[first + i] * (moved_distance(check, i) / unit);
+    }
+    const bool finite = isfinite(analytic) && isfinite(numeric);
+    const double size = fmax(fabs(analytic), fabs(numeric));
+    const double distance = block->zero_expected ? size : fabs(analytic - numeric);
+    if (!finite || distance > seen->worst) {
+        record(report, block, first, analytic, numeric);
+    }
+    if (!finite) {
+        report->verdict = done ? MHA_GRADCHECK_NOT_FINITE : MHA_GRADCHECK_CALL_FAILED;
+        return false;
+    }
+    report->checked++;
+    seen->worst = fmax(seen->worst, distance);
+    seen->largest = fmax(seen->largest, size);
+    seen->largest_numeric = fmax(seen->largest_numeric, fabs(numeric));
+    return true;
+}
+
+/* Directions would blur which entry is NaN and let a small one pass for zero. This looks at the
+ * analytic entries themselves. */
+static bool check_analytic_entries(mha_gradcheck_report *report, const checker *check,
+    const mha_gradcheck_block *block, size_t count) {
+    const double most = block->zero_expected ? check->options->absolute_tolerance : DBL_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const double analytic = block->gradient[i];
+        if (!(fabs(analytic) <= most)) {
+            report->verdict =
+                isfinite(analytic) ? MHA_GRADCHECK_NOT_ZERO : MHA_GRADCHECK_NOT_FINITE;
+            record(report, block, i, analytic, (double)NAN);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The verdict on a block whose comparisons are all finite. */
+static void judge(mha_gradcheck_report *report, const tally *seen, const checker *check,
+    const mha_gradcheck_block *block) {
+    const mha_gradcheck_options *options = check->options;
+    const double zero = options->absolute_tolerance * fmin(1.0, check->magnitude);
+    if (report->checked == 0) {
+        report->verdict = MHA_GRADCHECK_EMPTY;
+        return;
+    }
+    report->error = seen->largest;
+    if (block->zero_expected) {
+        report->verdict = seen->largest <= options->absolute_tolerance ? MHA_GRADCHECK_PASS
+                                                                       : MHA_GRADCHECK_NOT_ZERO;
+    } else if (seen->largest <= zero) {
+        report->verdict = MHA_GRADCHECK_ALL_ZERO;
+    } else {
+        report->error = seen->worst / seen->largest_numeric;
+        report->verdict =
+            report->error <= options->relative_tolerance ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_WRONG;
+    }
+}
+
+static void check_block(
+    mha_gradcheck_report *report, checker *check, const mha_gradcheck_block *block) {
+    const mha_gradcheck_options *options = check->options;
+    tally seen = {.worst = -1.0};
+    size_t count;
+    count_entries(&count, block);
+    const bool large = count > options->entry_limit;
+    if (large && !check_analytic_entries(report, check, block, count)) {
+        return;
+    }
+    report->directional = large;
+    const size_t moved = large ? count : 1;
+    for (size_t n = 0; n < (large ? options->directions : count); n++) {
+        const size_t first = large ? 0 : n;
+        for (size_t i = 0; i < moved; i++) {
+            const double step = options->step * fmax(1.0, fabs(block->values[first + i]));
+            check->moves[i] = large ? step * mha_rng_normal(&check->rng) : step;
+        }
+        if (!compare(report, &seen, check, block, first, moved)) {
+            return;
+        }
+    }
+    judge(report, &seen, check, block);
+}
+
+mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
+    const mha_gradcheck_options *options, mha_error *error) {
+    if (reports == NULL || subject == NULL || options == NULL || subject->forward == NULL ||
+        subject->backward == NULL || subject->blocks == NULL || subject->block_count == 0 ||
+        (subject->outputs == NULL && subject->output_count > 0)) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "a gradient check needs reports, options, forward, backward, blocks and outputs");
+    }
+    checker check = {.subject = subject, .options = options};
+    size_t outputs, moved;
+    mha_status status = check_options(options, error);
+    if (status == MHA_OK) {
+        status = check_case(&outputs, &moved, subject, options, error);
+    }
+    if (status == MHA_OK) {
+        status = make_room(&check, outputs, moved, error);
+    }
+    if (status == MHA_OK) {
+        mha_rng_seed(&check.rng, (const uint64_t[]){options->seed, 6}, 2);
+        const mha_gradcheck_verdict verdict = evaluate_gradients(&check);
+        for (size_t b = 0; b < subject->block_count; b++) {
+            const double none = (double)NAN;
+            reports[b] = (mha_gradcheck_report){
+                .verdict = verdict, .analytic = none, .numeric = none, .error = none};
+            if (verdict == MHA_GRADCHECK_PASS) {
+                check_block(&reports[b], &check, &subject->blocks[b]);
+            }
+        }
+    }
+    free(check.terms);
+    free(check.kept);
+    return status;
+}

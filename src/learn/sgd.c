@@ -1,0 +1,71 @@
+#include "base/real.h"
+
+#include "base/error.h"
+
+wide mha_gradient_norm(const mha_real *gradients, size_t count) {
+    wide sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (wide)gradients[i] * (wide)gradients[i];
+    }
+    return sqrt(sum);
+}
+
+/* The options of a step in the precision of the weights. */
+typedef struct factors {
+    mha_real clip; /* k = min(1, clip / norm) */
+    mha_real decay, momentum, rate;
+    bool nesterov;
+} factors;
+
+typedef struct entry {
+    mha_real weight, velocity;
+} entry;
+
+/* g = k dw + decay w;   v = momentum v + g;   w -= lr (nesterov ? g + momentum v : v) */
+static inline entry updated(
+    mha_real weight, mha_real velocity, mha_real gradient, const factors *f) {
+    mha_real g = f->clip * gradient + f->decay * weight;
+    mha_real v = f->momentum * velocity + g;
+    mha_real w = weight - f->rate * (f->nesterov ? g + f->momentum * v : v);
+    return (entry){w, v};
+}
+
+/* The first entry that the step would make NaN or infinite; count when there is none. */
+static size_t first_not_finite(const mha_real *weights, const mha_real *velocity,
+    const mha_real *gradients, size_t count, const factors *f) {
+    for (size_t i = 0; i < count; i++) {
+        entry next = updated(weights[i], velocity[i], gradients[i], f);
+        if (!isfinite(next.weight) || !isfinite(next.velocity)) {
+            return i;
+        }
+    }
+    return count;
+}
+
+mha_status mha_sgd_step(mha_real *weights, mha_real *velocity, const mha_real *gradients,
+    size_t count, wide norm, const mha_sgd_options *options, mha_error *error) {
+    if (!isfinite(norm)) {
+        return mha_fail(error, MHA_ERROR_NOT_FINITE, "the gradient norm is %g", norm);
+    }
+    const bool clipped = options->clip > 0 && norm > options->clip;
+    const factors f = {
+        .clip = clipped ? (mha_real)(options->clip / norm) : REAL(1.0),
+        .decay = (mha_real)options->weight_decay,
+        .momentum = (mha_real)options->momentum,
+        .rate = (mha_real)options->learning_rate,
+        .nesterov = options->nesterov,
+    };
+    size_t bad = first_not_finite(weights, velocity, gradients, count, &f);
+    if (bad < count) {
+        entry next = updated(weights[bad], velocity[bad], gradients[bad], &f);
+        return mha_fail(error, MHA_ERROR_NOT_FINITE,
+            "weight %zu of %zu would become %g, its velocity %g", bad, count, (wide)next.weight,
+            (wide)next.velocity);
+    }
+    for (size_t i = 0; i < count; i++) {
+        entry next = updated(weights[i], velocity[i], gradients[i], &f);
+        weights[i] = next.weight;
+        velocity[i] = next.velocity;
+    }
+    return MHA_OK;
+}

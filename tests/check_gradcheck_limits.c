@@ -1,0 +1,177 @@
+/* The gradient checker at its limits: zero, excluded and missing numbers, failing calls, unusable
+ * arguments. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include <mha/gradcheck.h>
+#include <mha/rng.h>
+
+#include "gradcheck_functions.h"
+#include "gradcheck_setup.h"
+
+START_TEST(treats_zero_gradients_as_declared) {
+    const struct {
+        const example *example;
+        bool declared;
+        mha_gradcheck_verdict verdict;
+    } cases[] = {
+        {&example_unused_w, true, MHA_GRADCHECK_PASS},
+        {&example_unused_w, false, MHA_GRADCHECK_ALL_ZERO},
+        {&example_unused_w_not_zero, true, MHA_GRADCHECK_NOT_ZERO},
+        {&example_unused_w_not_zero, false, MHA_GRADCHECK_WRONG},
+        {&example_unused_w_nan, true, MHA_GRADCHECK_NOT_FINITE},
+        {&example_matrix_product, true, MHA_GRADCHECK_NOT_ZERO},
+        {&example_forgotten_w, true, MHA_GRADCHECK_NOT_ZERO}, /* numeric alone says so */
+    };
+    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+        const bool large = i % 2 == 1;
+        prepare_check(cases[i / 2].example, ROWS, 1.0);
+        under_test.blocks[1].zero_expected = cases[i / 2].declared;
+        under_test.options.entry_limit = large ? WEIGHTS - 1 : WEIGHTS;
+        run_check();
+        assert_check_verdict(0, MHA_GRADCHECK_PASS);
+        assert_check_verdict(1, cases[i / 2].verdict);
+        ck_assert(large || !under_test.reports[1].directional);
+        ck_assert_int_eq(isnan(under_test.reports[1].error),
+            isnan(under_test.reports[1].analytic) || isnan(under_test.reports[1].numeric));
+    }
+}
+END_TEST
+
+START_TEST(keeps_excluded_outputs_out) {
+    static const unsigned char excluded[ROWS * COLUMNS] = {[SPOILED] = 1};
+    prepare_check(&example_blocked_square, ROWS, 1.0);
+    under_test.output.excluded = excluded;
+    run_check();
+    assert_check_passes();
+    prepare_check(&example_fault_leaking, ROWS, 1.0);
+    under_test.output.excluded = excluded;
+    run_check();
+    assert_check_verdict(0, MHA_GRADCHECK_WRONG);
+    assert_check_index(0, SPOILED);
+}
+END_TEST
+
+START_TEST(fails_every_block_when_an_output_is_not_finite) {
+    prepare_check(&example_matrix_product, ROWS, 1.0);
+    under_test.m.x[SPOILED] = (double)NAN;
+    run_check();
+    for (size_t b = 0; b < BLOCKS; b++) {
+        assert_check_verdict(b, MHA_GRADCHECK_NOT_FINITE);
+        ck_assert(isnan(under_test.reports[b].analytic) && isnan(under_test.reports[b].numeric));
+        ck_assert_uint_eq(under_test.reports[b].checked, 0);
+    }
+}
+END_TEST
+
+/* Calls 1 and 2 are at the unmoved values; 3 and 4 move entry 0 of x, and so on. */
+START_TEST(reports_calls_that_fail) {
+    for (int call = 1; call <= 2 + 2 * ROWS * COLUMNS; call++) {
+        prepare_check(&example_matrix_product, ROWS, 1.0);
+        under_test.failing_call = call;
+        run_check();
+        assert_check_verdict(0, MHA_GRADCHECK_CALL_FAILED);
+        assert_check_verdict(1, call <= 2 ? MHA_GRADCHECK_CALL_FAILED : MHA_GRADCHECK_PASS);
+        assert_check_index(0, call <= 2 ? 0 : (size_t)(call - 3) / 2);
+        ck_assert(isnan(under_test.reports[0].numeric) && isnan(under_test.reports[0].error));
+    }
+    prepare_check(&example_matrix_product, LARGEST_ROWS, 1.0);
+    under_test.failing_call = 6; /* the second direction, the other way */
+    run_check();
+    assert_check_verdict(0, MHA_GRADCHECK_CALL_FAILED);
+    assert_check_verdict(1, MHA_GRADCHECK_PASS);
+    ck_assert_uint_eq(under_test.reports[0].checked, 1);
+}
+END_TEST
+
+START_TEST(proves_nothing_of_nothing) {
+    prepare_check(&example_matrix_product, 0, 1.0);
+    run_check();
+    assert_check_verdict(0, MHA_GRADCHECK_EMPTY);
+    assert_check_verdict(1, MHA_GRADCHECK_ALL_ZERO);
+    prepare_check(&example_polynomial, LARGEST_ROWS, 1.0);
+    under_test.options.directions = 0;
+    run_check();
+    assert_check_verdict(0, MHA_GRADCHECK_EMPTY);
+}
+END_TEST
+
+START_TEST(draws_the_named_stream) {
+    mha_rng rng;
+    mha_rng_seed(&rng, (const uint64_t[]){UINT64_MAX, 6}, 2);
+    prepare_check(&example_softmax_row, ROWS, 1.0);
+    under_test.options.seed = UINT64_MAX;
+    run_check();
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) {
+        ck_assert(under_test.m.dy[i] == mha_rng_normal(&rng));
+    }
+}
+END_TEST
+
+static void assert_refused(mha_status status, const char *part_of_text) {
+    mha_error error = {MHA_OK, ""};
+    mha_gradcheck_report *reports = under_test.reports;
+    ck_assert_int_eq(
+        mha_gradcheck_run(reports, &under_test.subject, &under_test.options, &error), status);
+    ck_assert_int_eq(
+        mha_gradcheck_run(reports, &under_test.subject, &under_test.options, NULL), status);
+    ck_assert_int_eq(error.status, status);
+    ck_assert_msg(strstr(error.text, part_of_text) != NULL, "%s", error.text);
+    ck_assert_int_eq(under_test.calls, 0);
+}
+
+#define REFUSES(status, change, part_of_text)                                                      \
+    do {                                                                                           \
+        prepare_check(&example_matrix_product, ROWS, 1.0);                                         \
+        change;                                                                                    \
+        assert_refused(status, part_of_text);                                                      \
+    } while (0)
+
+START_TEST(refuses_unusable_arguments) {
+    const mha_status refused = MHA_ERROR_ARGUMENT;
+    REFUSES(refused, under_test.subject.block_count = 0, "needs");
+    REFUSES(refused, under_test.subject.forward = NULL, "needs");
+    REFUSES(refused, under_test.subject.outputs = NULL, "needs");
+    REFUSES(refused, under_test.blocks[1].rank = 0, "block 1 (w) has rank 0, not 1 to 4");
+    REFUSES(refused, under_test.blocks[1].rank = 5, "block 1 (w) has rank 5, not 1 to 4");
+    REFUSES(refused, under_test.blocks[0].dims[1] = SIZE_MAX / 2, "block 0 (x) has more than");
+    REFUSES(refused, under_test.blocks[0].values = NULL, "block 0 (x) has no room for 12 values");
+    REFUSES(refused, under_test.output.gradient = NULL, "output 0 (y) has no room for 12 values");
+    REFUSES(refused, under_test.options.step = 0.0, "step 0 ");
+    REFUSES(refused, under_test.options.step = (double)NAN, "step nan ");
+    REFUSES(refused, under_test.options.relative_tolerance = (double)INFINITY,
+        "relative tolerance inf");
+    REFUSES(refused, under_test.options.absolute_tolerance = -1.0, "absolute tolerance -1");
+    REFUSES(MHA_ERROR_MEMORY, under_test.output.count = SIZE_MAX / 8, "not enough memory");
+    ck_assert_int_eq(
+        mha_gradcheck_run(NULL, &under_test.subject, &under_test.options, NULL), refused);
+    ck_assert_int_eq(
+        mha_gradcheck_run(under_test.reports, NULL, &under_test.options, NULL), refused);
+    ck_assert_int_eq(
+        mha_gradcheck_run(under_test.reports, &under_test.subject, NULL, NULL), refused);
+}
+END_TEST
+
+START_TEST(words_its_verdicts) {
+    ck_assert_str_eq(mha_gradcheck_verdict_text(MHA_GRADCHECK_PASS), "PASS");
+    for (int v = MHA_GRADCHECK_WRONG; v <= MHA_GRADCHECK_CALL_FAILED; v++) {
+        const char *text = mha_gradcheck_verdict_text((mha_gradcheck_verdict)v);
+        ck_assert_int_eq(strncmp(text, "FAIL", 4), 0);
+    }
+    ck_assert_str_eq(mha_gradcheck_verdict_text((mha_gradcheck_verdict)99), "unknown verdict");
+}
+END_TEST
+
+TCase *gradcheck_limits(void) {
+    TCase *cases = tcase_create("limits");
+    tcase_add_test(cases, treats_zero_gradients_as_declared);
+    tcase_add_test(cases, keeps_excluded_outputs_out);
+    tcase_add_test(cases, fails_every_block_when_an_output_is_not_finite);
+    tcase_add_test(cases, reports_calls_that_fail);
+    tcase_add_test(cases, proves_nothing_of_nothing);
+    tcase_add_test(cases, draws_the_named_stream);
+    tcase_add_test(cases, refuses_unusable_arguments);
+    tcase_add_test(cases, words_its_verdicts);
+    return cases;
+}

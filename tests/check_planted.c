@@ -1,0 +1,117 @@
+/* The gradient checker is shown to fail: every planted fault must be caught, in both directions: the
+ * layer as it is passes the very same check. */
+#include "suites.h"
+
+#include <string.h>
+
+#include "checks/case.h"
+#include "planted/faults.h"
+
+static struct check_plan plan_of(const fault *planted) {
+    struct check_plan plan = {.shape = {.batch = 3,
+                                  .target_length = 3,
+                                  .source_length = 5,
+                                  .width = 6,
+                                  .heads = 2},
+        .mask = MASK_COMBINED};
+    if (planted->self_attention) {
+        plan.self_attention = true;
+        plan.shape.target_length = 5;
+    }
+    if (planted->large) {
+        plan.shape.width = 66; /* 4356 entries a matrix, above the checker's limit of 4096 */
+    }
+    return plan;
+}
+
+/* Verdicts of the layer's blocks with these stages, in one bit each: 1 for PASS. */
+static unsigned passed_blocks(const fault *planted, const mha_stage *stages, size_t *block_count) {
+    const struct check_plan plan = plan_of(planted);
+    struct check_case made;
+    mha_error error;
+    ck_assert_msg(check_layer_create(&made, &plan, stages, &error) == MHA_OK, "%s", error.text);
+    mha_gradcheck_report reports[CASE_BLOCKS];
+    const mha_gradcheck_options options = mha_gradcheck_defaults();
+    ck_assert_msg(
+        mha_gradcheck_run(reports, &made.subject, &options, &error) == MHA_OK, "%s", error.text);
+    unsigned passed = 0;
+    for (size_t i = 0; i < made.subject.block_count; i++) {
+        passed |= reports[i].verdict == MHA_GRADCHECK_PASS ? 1u << i : 0u;
+    }
+    *block_count = made.subject.block_count;
+    check_case_destroy(&made);
+    return passed;
+}
+
+START_TEST(fault_is_caught) {
+    const fault *planted = &faults[_i];
+    mha_stage stages[MHA_STAGE_COUNT];
+    memcpy(stages, mha_stages, sizeof stages);
+    size_t exchanged = 0;
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            if (planted->backward[j] != NULL && stages[i].result == planted->result[j]) {
+                stages[i].backward = planted->backward[j];
+                exchanged++;
+            }
+        }
+    }
+    ck_assert_uint_ge(exchanged, 1);
+    size_t blocks;
+    const unsigned passed = passed_blocks(planted, stages, &blocks);
+    ck_assert_msg(passed != (1u << blocks) - 1u, "'%s' was not caught", planted->name);
+}
+END_TEST
+
+START_TEST(right_layer_passes_the_same_check) {
+    size_t blocks;
+    const unsigned passed = passed_blocks(&faults[_i], NULL, &blocks);
+    ck_assert_uint_eq(passed, (1u << blocks) - 1u);
+}
+END_TEST
+
+/* A mask dropped by the mask stage itself does not show in the layer, where softmax weights of 0 hide
+ * it; it shows where the stage is checked alone. */
+static void everything_passes(const mha_pass *pass, const mha_real *dresult) {
+    for (size_t i = 0; i < mha_value_shape_of(MHA_SCALED, &pass->shape).count; i++) {
+        pass->gradient[MHA_SCALED][i] += dresult[i];
+    }
+}
+
+START_TEST(mask_forgotten_by_the_mask_stage_is_caught) {
+    mha_stage stage = mha_stages[0];
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        stage = mha_stages[i].result == MHA_MASKED ? mha_stages[i] : stage;
+    }
+    const struct check_plan plan = {.shape = {.batch = 3,
+                                        .target_length = 3,
+                                        .source_length = 5,
+                                        .width = 6,
+                                        .heads = 2},
+        .mask = _i == 0 ? MASK_TOP_LEFT : MASK_EXPLICIT};
+    const mha_gradcheck_options options = mha_gradcheck_defaults();
+    for (int wrong = 0; wrong < 2; wrong++) {
+        stage.backward = wrong ? everything_passes : stage.backward;
+        struct check_case made;
+        mha_gradcheck_report report;
+        ck_assert_int_eq(check_stage_create(&made, &plan, &stage, NULL), MHA_OK);
+        ck_assert_int_eq(mha_gradcheck_run(&report, &made.subject, &options, NULL), MHA_OK);
+        ck_assert_int_eq(
+            report.verdict, wrong ? MHA_GRADCHECK_WRONG : MHA_GRADCHECK_PASS);
+        check_case_destroy(&made);
+    }
+}
+END_TEST
+
+Suite *planted_suite(void) {
+    Suite *suite = suite_create("planted faults");
+    TCase *layer = tcase_create("layer");
+    tcase_set_timeout(layer, 60);
+    tcase_add_loop_test(layer, fault_is_caught, 0, (int)fault_count);
+    tcase_add_loop_test(layer, right_layer_passes_the_same_check, 0, (int)fault_count);
+    suite_add_tcase(suite, layer);
+    TCase *stage = tcase_create("stage");
+    tcase_add_loop_test(stage, mask_forgotten_by_the_mask_stage_is_caught, 0, 2);
+    suite_add_tcase(suite, stage);
+    return suite;
+}

@@ -1,0 +1,11 @@
+/* The test cases of npz_suite. */
+#ifndef TESTS_NPZ_CASES_H
+#define TESTS_NPZ_CASES_H
+
+#include <check.h>
+
+TCase *npz_header_case(void);  /* headers of .npy members */
+TCase *npz_refusal_case(void); /* broken .npz files */
+TCase *replace_case(void);     /* replacement of a file */
+
+#endif

@@ -1,0 +1,205 @@
+/* The tape: its entries, what it holds after a pass, and that backward only reads it. The table of
+ * stages: its order, and that an exchanged stage is honoured. */
+#include "base/real.h"
+
+#include <string.h>
+
+#include "arrays.h"
+#include "layer_cases.h"
+#include "trial.h"
+
+static const mha_shape shape = {2, 3, 5, 12, 4}; /* d = 3 */
+
+static const struct {
+    mha_value value;
+    const char *name, *axes, *reader; /* the stages that read it back */
+    size_t count;
+} entries[] = {
+    {MHA_Q_HEADS, "q_heads", "BhTd", "scores", 72},
+    {MHA_K_HEADS, "k_heads", "BhSd", "scores", 120},
+    {MHA_V_HEADS, "v_heads", "BhSd", "context", 120},
+    {MHA_ATTENTION_WEIGHTS, "attention_weights", "BhTS", "softmax context", 120},
+    {MHA_CONTEXT, "context", "BTD", "project_output", 72},
+};
+
+START_TEST(the_tape_lists_what_backward_reads) {
+    size_t bytes, sum = 0;
+    ck_assert_uint_eq(mha_tape_entry_count(), COUNT(entries));
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        const mha_tape_entry entry = mha_tape_entry_at(i, &shape);
+        ck_assert_int_eq(entry.value, entries[i].value);
+        ck_assert_str_eq(entry.shape.name, entries[i].name);
+        ck_assert_str_eq(entry.shape.axes, entries[i].axes);
+        ck_assert_uint_eq(entry.shape.count, entries[i].count);
+        ck_assert_uint_eq(entry.bytes, entries[i].count * sizeof(mha_real));
+        for (size_t stage = 0; stage < MHA_STAGE_COUNT; stage++) {
+            const bool reads = strstr(entries[i].reader, mha_stages[stage].name) != NULL;
+            ck_assert_int_eq((entry.read_back_by >> stage & 1) != 0, reads);
+        }
+        sum += entry.bytes;
+    }
+    ck_assert_int_eq(mha_tape_bytes(&bytes, &shape, NULL), MHA_OK);
+    ck_assert_uint_eq(bytes, sum);
+    ck_assert_uint_eq(bytes, 504 * sizeof(mha_real));
+    ck_assert_int_eq(mha_tape_bytes(&bytes, &(mha_shape){0, 0, 0, 12, 4}, NULL), MHA_OK);
+    ck_assert_uint_eq(bytes, 0);
+}
+END_TEST
+
+START_TEST(the_tape_has_its_values_after_a_pass_and_no_others) {
+    const trial t = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
+        ck_assert_ptr_null(mha_tape_value(t.tape, (mha_value)value));
+    }
+    trial_forward(&t);
+    size_t saved = 0;
+    for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
+        bool listed = false;
+        for (size_t i = 0; i < COUNT(entries); i++) {
+            listed = listed || entries[i].value == (mha_value)value;
+        }
+        const mha_real *at = mha_tape_value(t.tape, (mha_value)value);
+        ck_assert_int_eq(at != NULL, listed);
+        saved += at != NULL ? 1 : 0;
+    }
+    ck_assert_uint_eq(saved, COUNT(entries));
+}
+END_TEST
+
+/* Walking the stages by hand gives the layer's output and everything on its tape. */
+START_TEST(the_tape_holds_what_the_stages_write) {
+    static const mha_mask mask = {.causal = MHA_CAUSAL_BOTTOM_RIGHT};
+    const trial t = trial_new(&shape, CROSS_ATTENTION, &mask, 1);
+    trial_forward(&t);
+    mha_pass pass = {.shape = shape, .mask = &mask};
+    pass.value[MHA_QUERY] = t.query;
+    pass.value[MHA_SOURCE] = t.source;
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        pass.value[MHA_FIRST_WEIGHT + i] = t.weights.matrix[i];
+    }
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_value result = mha_stages[i].result;
+        mha_real *values = array_new(trial_count(&t, result));
+        for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
+            ck_assert((mha_stages[i].inputs >> value & 1) == 0 || pass.value[value] != NULL);
+        }
+        ck_assert_ptr_null(pass.value[result]); /* written by this stage alone */
+        mha_stages[i].forward(values, &pass);
+        pass.value[result] = values;
+    }
+    assert_arrays_same("output", t.output, pass.value[MHA_OUTPUT], trial_count(&t, MHA_OUTPUT));
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        assert_arrays_same(entries[i].name, mha_tape_value(t.tape, entries[i].value),
+            pass.value[entries[i].value], entries[i].count);
+    }
+}
+END_TEST
+
+START_TEST(backward_only_reads_the_tape) {
+    const trial t = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    const mha_real *before[COUNT(entries)];
+    trial_forward(&t);
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        before[i] = array_copy(mha_tape_value(t.tape, entries[i].value), entries[i].count);
+    }
+    trial_backward(&t);
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        assert_arrays_same(
+            entries[i].name, mha_tape_value(t.tape, entries[i].value), before[i], entries[i].count);
+    }
+}
+END_TEST
+
+/* ---- exchanged stages ---- */
+
+static size_t stage_index(const char *name) {
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        if (strcmp(mha_stages[i].name, name) == 0) {
+            return i;
+        }
+    }
+    ck_abort_msg("no stage %s", name);
+}
+
+static void twice_scaled_forward(mha_real *result, const mha_pass *pass) {
+    mha_scale_forward(result, pass->value[MHA_SCORES], &pass->shape);
+    for (size_t i = 0; i < mha_value_shape_of(MHA_SCALED, &pass->shape).count; i++) {
+        result[i] *= REAL(2.0);
+    }
+}
+
+static void twice_scaled_backward(const mha_pass *pass, const mha_real *dresult) {
+    mha_scale_backward(pass->gradient[MHA_SCORES], dresult, &pass->shape);
+    mha_scale_backward(pass->gradient[MHA_SCORES], dresult, &pass->shape);
+}
+
+/* Twice the scale, or twice wq: the same scores, and dwq is then once and twice the same. */
+START_TEST(an_exchanged_stage_is_honoured) {
+    mha_stage stages[MHA_STAGE_COUNT];
+    memcpy(stages, mha_stages, sizeof stages);
+    stages[stage_index("scale")].forward = twice_scaled_forward;
+    stages[stage_index("scale")].backward = twice_scaled_backward;
+    trial exchanged = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    const trial plain = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    const trial doubled = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    exchanged.layer = trial_layer(&shape, stages);
+    for (size_t i = 0; i < 12 * 12; i++) {
+        doubled.weights.matrix[0][i] *= REAL(2.0);
+    }
+    trial_run(&exchanged);
+    trial_run(&plain);
+    trial_run(&doubled);
+    for (size_t i = 0; i < 12 * 12; i++) {
+        doubled.dweights.matrix[0][i] *= REAL(2.0);
+    }
+    assert_trials_same(&exchanged, &doubled);
+    ck_assert(exchanged.output[0] != plain.output[0]);
+}
+END_TEST
+
+static void nothing_backward(const mha_pass *pass, const mha_real *dresult) {
+    (void)pass, (void)dresult;
+}
+
+/* Without the backward of one stage, the gradients that pass through it alone are exactly 0 and all
+ * others keep their bits. */
+START_TEST(a_stage_without_backward_cuts_its_path) {
+    static const struct {
+        const char *name;
+        bool survives[MHA_WEIGHT_COUNT]; /* dwq dwk dwv dwo */
+    } cuts[] = {{"project_query", {false, true, true, true}},
+        {"project_key", {true, false, true, true}}, {"split_value", {true, true, false, true}},
+        {"softmax", {false, false, true, true}}, {"context", {false, false, false, true}},
+        {"project_output", {false, false, false, false}}};
+    const trial plain = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    trial_run(&plain);
+    for (size_t i = 0; i < COUNT(cuts); i++) {
+        mha_stage stages[MHA_STAGE_COUNT];
+        memcpy(stages, mha_stages, sizeof stages);
+        stages[stage_index(cuts[i].name)].backward = nothing_backward;
+        trial t = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+        t.layer = trial_layer(&shape, stages);
+        trial_run(&t);
+        for (size_t j = 0; j < MHA_WEIGHT_COUNT; j++) {
+            if (cuts[i].survives[j]) {
+                assert_arrays_same(
+                    cuts[i].name, t.dweights.matrix[j], plain.dweights.matrix[j], 12 * 12);
+            } else {
+                assert_array_is(cuts[i].name, t.dweights.matrix[j], REAL(0.0), 12 * 12);
+            }
+        }
+    }
+}
+END_TEST
+
+TCase *layer_tape_case(void) {
+    TCase *cases = tcase_create("tape");
+    tcase_add_checked_fixture(cases, NULL, arrays_release);
+    tcase_add_test(cases, the_tape_lists_what_backward_reads);
+    tcase_add_test(cases, the_tape_has_its_values_after_a_pass_and_no_others);
+    tcase_add_test(cases, the_tape_holds_what_the_stages_write);
+    tcase_add_test(cases, backward_only_reads_the_tape);
+    tcase_add_test(cases, an_exchanged_stage_is_honoured);
+    tcase_add_test(cases, a_stage_without_backward_cuts_its_path);
+    return cases;
+}

@@ -1,0 +1,141 @@
+/* The axes of loss curves. */
+#include "plot_curves.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "report.h"
+
+enum { LARGEST_COUNT = 100 };
+
+static const double largest_shown = 1e100;
+
+static bool is_drawable(double loss) {
+    return fabs(loss) <= largest_shown;
+}
+
+/* What is seen of all losses before the axis is chosen. */
+typedef struct loss_extent {
+    double least, most, least_positive;
+    size_t drawable, infinite, not_positive, rows, last_step;
+    size_t first_step;
+} loss_extent;
+
+static void look_at(loss_extent *extent, double loss) {
+    if (isnan(loss)) {
+        return;
+    }
+    if (!is_drawable(loss)) {
+        extent->infinite++;
+        return;
+    }
+    extent->drawable++;
+    extent->least = fmin(extent->least, loss);
+    extent->most = fmax(extent->most, loss);
+    if (loss > 0) {
+        extent->least_positive = fmin(extent->least_positive, loss);
+    } else {
+        extent->not_positive++;
+    }
+}
+
+static loss_extent measure(loss_axes *axes, const loss_curve *curves, size_t count) {
+    loss_extent extent = {.least = (double)INFINITY,
+        .most = -(double)INFINITY,
+        .least_positive = (double)INFINITY,
+        .first_step = SIZE_MAX};
+    for (size_t c = 0; c < count; c++) {
+        for (size_t i = 0; i < curves[c].count; i++) {
+            const struct log_row *row = &curves[c].rows[i];
+            look_at(&extent, row->loss);
+            look_at(&extent, row->eval_loss);
+            axes->accuracy |= isfinite(row->eval_accuracy);
+            extent.first_step = row->step < extent.first_step ? row->step : extent.first_step;
+            extent.last_step = row->step > extent.last_step ? row->step : extent.last_step;
+            extent.rows++;
+        }
+    }
+    return extent;
+}
+
+static void choose_y_range(loss_axes *axes, const loss_extent *extent) {
+    axes->log_axis = extent->most > 0 && extent->most >= 10 * extent->least_positive &&
+                     2 * extent->not_positive < extent->drawable;
+    axes->not_positive = axes->log_axis ? extent->not_positive : 0;
+    double low = extent->least, high = extent->most;
+    if (axes->log_axis) {
+        axes->y_low = extent->least_positive / 1.25;
+        axes->y_high = high * 1.25;
+    } else if (low == high) {
+        axes->y_low = fmin(0, 2 * low);
+        axes->y_high = low == 0 ? 1 : fmax(0, 2 * high);
+    } else {
+        double margin = 0.06 * (high - low);
+        bool near_zero = low >= 0 && low < 0.5 * high;
+        axes->y_low = near_zero ? 0 : low - margin;
+        axes->y_high = high + margin;
+        if (near_zero && low == 0) {
+            axes->y_low = -0.02 * high; /* a curve on the axis would be hidden by it */
+        }
+    }
+}
+
+static mha_status check_same_loss(const loss_curve *curves, size_t count, mha_error *error) {
+    for (size_t c = 1; c < count; c++) {
+        if (curves[c].loss != curves[0].loss) {
+            bool first = curves[0].loss == TASK_CROSS_ENTROPY;
+            return report(error, MHA_ERROR_ARGUMENT,
+                "%.180s and %.180s do not fit on one axis: %s and %s", curves[0].name,
+                curves[c].name, first ? "cross-entropy" : "mean squared error",
+                first ? "mean squared error" : "cross-entropy");
+        }
+    }
+    return MHA_OK;
+}
+
+mha_status loss_axes_of(loss_axes *axes, const loss_curve *curves, size_t count, mha_error *error) {
+    *axes = (loss_axes){0};
+    if (count > LARGEST_COUNT) {
+        return report(error, MHA_ERROR_SIZE,
+            "%zu runs are too many for one picture, which holds %d", count, (int)LARGEST_COUNT);
+    }
+    mha_status status = check_same_loss(curves, count, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    loss_extent extent = measure(axes, curves, count);
+    const char *name = count == 0 ? "no run" : curves[0].name;
+    const char *others = count > 1 ? " and the other runs" : "";
+    if (extent.rows == 0) {
+        return report(error, MHA_ERROR_FORMAT, "nothing to draw: the log of %.300s%s has 0 rows",
+            name, others);
+    }
+    if (extent.drawable == 0) {
+        return report(error, MHA_ERROR_FORMAT,
+            "nothing to draw: the log of %.300s%s has %zu rows and no finite loss", name, others,
+            extent.rows);
+    }
+    choose_y_range(axes, &extent);
+    axes->infinite = extent.infinite;
+    axes->x_low = (double)extent.first_step;
+    axes->x_high = (double)extent.last_step;
+    if (!(axes->x_high > axes->x_low)) {
+        axes->x_low -= axes->x_low >= 1;
+        axes->x_high += 1 + axes->x_high * 1e-6; /* above 2^53 one step is no difference */
+    }
+    return MHA_OK;
+}
+
+double shown_loss(const loss_axes *axes, double loss) {
+    return is_drawable(loss) && (!axes->log_axis || loss > 0) ? loss : (double)NAN;
+}
+
+bool loss_curve_is_visible(const loss_axes *axes, const loss_curve *curve) {
+    for (size_t i = 0; i < curve->count; i++) {
+        if (!isnan(shown_loss(axes, curve->rows[i].loss)) ||
+            !isnan(shown_loss(axes, curve->rows[i].eval_loss))) {
+            return true;
+        }
+    }
+    return false;
+}

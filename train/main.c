@@ -1,0 +1,71 @@
+/* The program `mha`: finds the command and hands over. */
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+static const struct command *const commands[] = {
+    &command_train, &command_eval, &command_gradcheck, &command_plot, &command_tape, &command_tasks};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out) {
+    fputs("Usage: mha COMMAND [OPTION...]\n"
+          "Trainable multi-head attention: train small attention tasks, check gradients, draw what "
+          "happened.\n\n",
+        out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fputs("\n  --help     this text; `mha COMMAND --help` tells about one command\n"
+          "  --version  the version\n\n"
+          "Exit status: 0 done; 1 a check failed or the training diverged; 2 wrong use, unusable "
+          "input, or\nthe system refused; 130 or 143 interrupted, run saved.\n",
+        out);
+}
+
+static int run_command(const struct command *command, int argc, char **argv) {
+    char name[32];
+    snprintf(name, sizeof name, "mha %s", command->name);
+    argv[0] = name;
+    return command->run(argc, argv);
+}
+
+/* Help and version end in exit() inside argp: their output is checked here. */
+static void check_output_at_exit(void) {
+    if (finish_output(STATUS_DONE) != STATUS_DONE) {
+        _exit(STATUS_USAGE);
+    }
+}
+
+int main(int argc, char **argv) {
+    argp_err_exit_status = STATUS_USAGE;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message */
+    atexit(check_output_at_exit);
+    if (argc < 2) {
+        print_help(stderr);
+        return STATUS_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_help(stdout);
+        return finish_output(STATUS_DONE);
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        printf("mha %s\n", mha_version());
+        return finish_output(STATUS_DONE);
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(word, commands[i]->name) == 0) {
+            return run_command(commands[i], argc - 1, argv + 1);
+        }
+    }
+    complain("unknown command '%s'; `mha --help` lists the commands", word);
+    return STATUS_USAGE;
+}

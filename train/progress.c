@@ -1,0 +1,84 @@
+#include "progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PLAIN_LINES = 10 }; /* of a whole run, where there is no terminal */
+
+double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_start(struct progress *progress, bool quiet, size_t steps) {
+    *progress = (struct progress){
+        .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .steps = steps, .shown_at = -1.0};
+}
+
+static int terminal_columns(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return 80;
+}
+
+static void format_status(char *text, size_t size, const struct progress *progress, size_t step,
+    double seconds, double loss, double accuracy) {
+    const double rate = seconds > 0.0 ? (double)step / seconds : 0.0;
+    const double left = rate > 0.0 ? (double)(progress->steps - step) / rate : 0.0;
+    char score[48] = "";
+    if (!isnan(accuracy)) {
+        snprintf(score, sizeof score, ", accuracy %.2f %%", 100.0 * accuracy);
+    }
+    snprintf(text, size, "step %zu of %zu, %.0f steps/s, %.0f s left, held-out loss %.4g%s", step,
+        progress->steps, rate, left, loss, score);
+}
+
+static void show_bar(const char *status, double fraction) {
+    char bar[128] = "";
+    const int room = terminal_columns() - 1 - (int)strlen(status) - 3;
+    const int width = room > 40 ? 40 : room;
+    if (width >= 8) {
+        const int filled = (int)(fraction * width);
+        bar[0] = '[';
+        for (int i = 0; i < width; i++) {
+            bar[1 + i] = i < filled ? '#' : '.';
+        }
+        memcpy(bar + 1 + width, "] ", 3);
+    }
+    fprintf(stderr, "\r\033[K%s%.*s", bar, terminal_columns() - 1, status);
+    fflush(stderr);
+}
+
+void progress_show(struct progress *progress, size_t step, double seconds, double loss, double accuracy) {
+    if (progress->quiet || progress->steps == 0) {
+        return;
+    }
+    const double fraction = (double)step / (double)progress->steps;
+    char status[160];
+    if (progress->terminal) {
+        if (seconds - progress->shown_at < 0.1 && step != progress->steps) {
+            return;
+        }
+        progress->shown_at = seconds;
+        format_status(status, sizeof status, progress, step, seconds, loss, accuracy);
+        show_bar(status, fraction);
+    } else if (fraction * PLAIN_LINES >= (double)(progress->lines_shown + 1)) {
+        progress->lines_shown = (size_t)(fraction * PLAIN_LINES);
+        format_status(status, sizeof status, progress, step, seconds, loss, accuracy);
+        fprintf(stderr, "%s\n", status);
+    }
+}
+
+void progress_end(const struct progress *progress) {
+    if (!progress->quiet && progress->terminal) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}

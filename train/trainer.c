@@ -1,0 +1,259 @@
+#include "trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static void draw_weights(struct trainer *trainer) {
+    const size_t width = trainer->settings.shape.width;
+    const mha_weights view = mha_weights_view(trainer->weights, width);
+    mha_rng rng;
+    mha_rng_seed(&rng, &trainer->settings.seed, 1);
+    mha_weights_draw(&view, &rng, width);
+}
+
+static mha_status create_layer(struct trainer *trainer, mha_error *error) {
+    const mha_shape *shape = &trainer->settings.shape;
+    mha_mask mask;
+    mha_status status = mha_shape_check(shape, error);
+    if (status == MHA_OK &&
+        (shape->batch == 0 || shape->target_length == 0 || shape->source_length == 0)) {
+        status = report(error, MHA_ERROR_SHAPE,
+            "batch %zu, target length %zu and source length %zu must all be at least 1",
+            shape->batch, shape->target_length, shape->source_length);
+    }
+    if (status == MHA_OK) {
+        status = mha_mask_check(trainer_mask(&mask, &trainer->settings), shape, error);
+    }
+    if (status == MHA_OK) {
+        status = mha_layer_create(&trainer->layer, shape, NULL, error);
+    }
+    if (status == MHA_OK) {
+        status = mha_tape_create(&trainer->tape, shape, error);
+    }
+    return status;
+}
+
+static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
+    const struct task *task = trainer->task;
+    const mha_shape *shape = &trainer->settings.shape;
+    const size_t targets = shape->batch * shape->target_length;
+    const size_t sources = shape->batch * shape->source_length;
+    trainer->weight_count = MHA_WEIGHT_COUNT * shape->width * shape->width;
+    trainer->batch.shape = *shape;
+    const bool regression = task->loss == TASK_MSE;
+    struct {
+        mha_real **at;
+        size_t count;
+    } arrays[] = {
+        {&trainer->weights, trainer->weight_count},
+        {&trainer->gradients, trainer->weight_count},
+        {&trainer->velocity, trainer->weight_count},
+        {&trainer->output, targets * shape->width},
+        {&trainer->doutput, targets * shape->width},
+        {&trainer->batch.query, targets * shape->width},
+        {&trainer->batch.source, task->cross ? sources * shape->width : 0},
+        {&trainer->batch.target, regression ? targets * shape->width : 0},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        if (arrays[i].count > 0) {
+            *arrays[i].at = allocate_zeroed(arrays[i].count, sizeof **arrays[i].at);
+            if (*arrays[i].at == NULL) {
+                return no_memory(error);
+            }
+        }
+    }
+    if (!regression) {
+        trainer->batch.labels = allocate_zeroed(targets * task->answers, sizeof(int32_t));
+        if (trainer->batch.labels == NULL) {
+            return no_memory(error);
+        }
+    }
+    return MHA_OK;
+}
+
+mha_status trainer_create(
+    struct trainer *trainer, const struct task *task, const struct settings *settings, mha_error *error) {
+    memset(trainer, 0, sizeof *trainer);
+    trainer->task = task;
+    trainer->settings = *settings;
+    mha_status status = create_layer(trainer, error);
+    if (status == MHA_OK) {
+        status = task->open(&trainer->data, settings, error);
+    }
+    if (status == MHA_OK) {
+        status = create_arrays(trainer, error);
+    }
+    if (status != MHA_OK) {
+        trainer_destroy(trainer);
+        return status;
+    }
+    draw_weights(trainer);
+    return MHA_OK;
+}
+
+void trainer_destroy(struct trainer *trainer) {
+    if (trainer->data != NULL) {
+        trainer->task->close(trainer->data);
+    }
+    mha_layer_destroy(trainer->layer);
+    mha_tape_destroy(trainer->tape);
+    void *const blocks[] = {trainer->weights, trainer->gradients, trainer->velocity,
+        trainer->output, trainer->doutput, trainer->batch.query, trainer->batch.source,
+        trainer->batch.target, trainer->batch.labels};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        free(blocks[i]);
+    }
+    memset(trainer, 0, sizeof *trainer);
+}
+
+const mha_mask *trainer_mask(mha_mask *mask, const struct settings *settings) {
+    *mask = (mha_mask){.causal = settings->causal};
+    return settings->causal == MHA_CAUSAL_OFF ? NULL : mask;
+}
+
+double learning_rate_at(const struct settings *settings, size_t n) {
+    const double pi = 3.14159265358979323846;
+    const double progress = (double)(n - 1) / (double)settings->steps;
+    double factor = 1.0;
+    if (settings->schedule == SCHEDULE_LINEAR) {
+        factor = 1.0 - progress;
+    } else if (settings->schedule == SCHEDULE_COSINE) {
+        factor = 0.5 * (1.0 + cos(pi * progress));
+    }
+    if (n < settings->warmup) {
+        factor *= (double)n / (double)settings->warmup;
+    }
+    return settings->sgd.learning_rate * factor;
+}
+
+/* The forward pass over the first `count` samples of the batch. */
+static mha_status run_forward(
+    struct trainer *trainer, const mha_mask *mask, size_t count, mha_error *error) {
+    mha_shape shape = trainer->settings.shape;
+    shape.batch = count;
+    const mha_weights view = mha_weights_view(trainer->weights, shape.width);
+    return mha_forward(trainer->output, trainer->tape, trainer->batch.query,
+        trainer->batch.source, mask, &view, trainer->layer, &shape, error);
+}
+
+/* The loss of the first `count` samples; its gradient is added to doutput, which may be NULL. */
+static double batch_loss(
+    mha_class_score *classes, mha_real *doutput, const struct trainer *trainer, size_t count) {
+    const mha_shape *shape = &trainer->settings.shape;
+    const size_t rows = count * shape->target_length;
+    if (trainer->task->loss == TASK_MSE) {
+        *classes = (mha_class_score){.loss = NAN};
+        return mha_mse_loss(
+            doutput, trainer->output, trainer->batch.target, NULL, rows, shape->width);
+    }
+    *classes = mha_cross_entropy_loss(doutput, trainer->output, trainer->batch.labels, rows,
+        shape->width, trainer->task->answers, trainer->task->classes);
+    return classes->loss;
+}
+
+mha_status trainer_step(struct step_result *result, struct trainer *trainer, size_t n, mha_error *error) {
+    const mha_shape *shape = &trainer->settings.shape;
+    const uint64_t entropy[] = {trainer->settings.seed, 1, n};
+    mha_rng rng;
+    mha_rng_seed(&rng, entropy, 3);
+    trainer->task->fill(&trainer->batch, shape->batch, &rng, trainer->data);
+
+    mha_mask mask;
+    mha_status status =
+        run_forward(trainer, trainer_mask(&mask, &trainer->settings), shape->batch, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    mha_class_score classes;
+    const size_t outputs = shape->batch * shape->target_length * shape->width;
+    memset(trainer->doutput, 0, outputs * sizeof *trainer->doutput);
+    result->loss = batch_loss(&classes, trainer->doutput, trainer, shape->batch);
+
+    memset(trainer->gradients, 0, trainer->weight_count * sizeof *trainer->gradients);
+    const mha_weights dweights = mha_weights_view(trainer->gradients, shape->width);
+    status = mha_backward(NULL, NULL, &dweights, trainer->doutput, trainer->tape, trainer->layer,
+        shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    mha_sgd_options sgd = trainer->settings.sgd;
+    sgd.learning_rate = learning_rate_at(&trainer->settings, n);
+    result->learning_rate = sgd.learning_rate;
+    result->gradient_norm = mha_gradient_norm(trainer->gradients, trainer->weight_count);
+    if (!isfinite(result->loss)) {
+        return report(error, MHA_ERROR_NOT_FINITE, "the loss is %g", result->loss);
+    }
+    return mha_sgd_step(trainer->weights, trainer->velocity, trainer->gradients,
+        trainer->weight_count, result->gradient_norm, &sgd, error);
+}
+
+/* Sums over the chunks of an evaluation. */
+struct sums {
+    double loss;    /* sum over answers, or over target entries */
+    double counted; /* answers, or target entries */
+    double correct;
+    double target, target_squared;
+};
+
+static void add_chunk(struct sums *sums, const struct trainer *trainer, size_t count) {
+    mha_class_score classes;
+    const double loss = batch_loss(&classes, NULL, trainer, count);
+    if (trainer->task->loss == TASK_CROSS_ENTROPY) {
+        sums->loss += loss * (double)classes.counted;
+        sums->counted += (double)classes.counted;
+        sums->correct += (double)classes.correct;
+        return;
+    }
+    const mha_shape *shape = &trainer->settings.shape;
+    const size_t entries = count * shape->target_length * shape->width;
+    sums->loss += loss * (double)entries;
+    sums->counted += (double)entries;
+    for (size_t i = 0; i < entries; i++) {
+        const double target = (double)trainer->batch.target[i];
+        sums->target += target;
+        sums->target_squared += target * target;
+    }
+}
+
+static struct score score_of(const struct sums *sums, enum task_loss loss) {
+    struct score result = {.loss = sums->loss / sums->counted, .accuracy = NAN, .relative_error = NAN};
+    if (loss == TASK_CROSS_ENTROPY) {
+        result.accuracy = sums->correct / sums->counted;
+    } else {
+        const double mean = sums->target / sums->counted;
+        const double variance = sums->target_squared / sums->counted - mean * mean;
+        result.relative_error = result.loss / variance;
+    }
+    return result;
+}
+
+mha_status trainer_evaluate(struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error) {
+    const struct task *task = trainer->task;
+    const uint64_t entropy[] = {trainer->settings.seed, stream};
+    mha_rng rng;
+    mha_rng_seed(&rng, entropy, 2);
+    mha_mask storage;
+    const mha_mask *mask = trainer_mask(&storage, &trainer->settings);
+    const size_t examples =
+        task->held_out_count != NULL ? task->held_out_count(trainer->data) : HELD_OUT_EXAMPLES;
+    struct sums sums = {0};
+    for (size_t first = 0, count; first < examples; first += count) {
+        const size_t left = examples - first, batch = trainer->settings.shape.batch;
+        count = left < batch ? left : batch;
+        if (task->held_out_count != NULL) {
+            task->fill_held_out(&trainer->batch, first, count, trainer->data);
+        } else {
+            task->fill(&trainer->batch, count, &rng, trainer->data);
+        }
+        const mha_status status = run_forward(trainer, mask, count, error);
+        if (status != MHA_OK) {
+            return status;
+        }
+        add_chunk(&sums, trainer, count);
+    }
+    *result = score_of(&sums, task->loss);
+    return MHA_OK;
+}

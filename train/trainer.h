@@ -1,0 +1,59 @@
+/* One training run in memory: a layer, its weights, and a task that feeds it. */
+#ifndef TRAIN_TRAINER_H
+#define TRAIN_TRAINER_H
+
+#include "settings.h"
+#include "tasks/task.h"
+
+struct trainer {
+    const struct task *task;
+    struct settings settings;
+    struct task_data *data;
+    struct task_batch batch;
+    mha_layer *layer;
+    mha_tape *tape;
+    size_t weight_count; /* 4 D D */
+    mha_real *weights;   /* (4,D,D): wq wk wv wo, drawn from default_rng(seed) */
+    mha_real *gradients; /* (4,D,D) */
+    mha_real *velocity;  /* (4,D,D) */
+    mha_real *output;    /* (B,T,D) */
+    mha_real *doutput;   /* (B,T,D) */
+};
+
+/* Fills *trainer; task and what settings point to stay alive. On failure *trainer holds nothing. */
+mha_status trainer_create(
+    struct trainer *trainer, const struct task *task, const struct settings *settings, mha_error *error);
+void trainer_destroy(struct trainer *trainer);
+
+/* The mask of every pass of this run, or NULL. */
+const mha_mask *trainer_mask(mha_mask *mask, const struct settings *settings);
+
+/* What update n, counted from 1, did. */
+struct step_result {
+    double loss;
+    double learning_rate;
+    double gradient_norm; /* before clipping */
+};
+
+/* Update n on the batch of default_rng([seed, 1, n]). MHA_ERROR_NOT_FINITE when loss or gradient
+ * norm are not finite, or a weight would be; the weights are then as before. */
+mha_status trainer_step(struct step_result *result, struct trainer *trainer, size_t n, mha_error *error);
+
+/* lr min(1, n/warmup) f(n), f of the schedule over settings->steps; n from 1. */
+double learning_rate_at(const struct settings *settings, size_t n);
+
+/* A score over many examples; NaN where the loss has no such score. */
+struct score {
+    double loss;
+    double accuracy;       /* cross-entropy: fraction of counted answers */
+    double relative_error; /* mse / variance of the target */
+};
+
+/* default_rng([seed, stream]) of held-out examples. */
+enum { STREAM_HELD_OUT = 2, STREAM_EVAL = 3, HELD_OUT_EXAMPLES = 512 };
+
+/* Scores the weights on HELD_OUT_EXAMPLES examples of the stream, or on the whole held-out set of a
+ * task that has a fixed one. */
+mha_status trainer_evaluate(struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error);
+
+#endif
