@@ -11,8 +11,6 @@
 #include "npz_bytes.h"
 #include "npz_cases.h"
 
-
-
 static const size_t item_bytes[] = {[MHA_FLOAT32] = 4, [MHA_FLOAT64] = 8, [MHA_INT64] = 8};
 
 static void write_arrays(const char *name, const mha_array *arrays, size_t count) {

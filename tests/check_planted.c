@@ -1,5 +1,5 @@
-/* The gradient checker is shown to fail: every planted fault must be caught, in both directions: the
- * layer as it is passes the very same check. */
+/* The gradient checker is shown to fail: every planted fault must be caught, in both directions:
+ * the layer as it is passes the very same check. */
 #include "suites.h"
 
 #include <string.h>
@@ -8,11 +8,8 @@
 #include "planted/faults.h"
 
 static struct check_plan plan_of(const fault *planted) {
-    struct check_plan plan = {.shape = {.batch = 3,
-                                  .target_length = 3,
-                                  .source_length = 5,
-                                  .width = 6,
-                                  .heads = 2},
+    struct check_plan plan = {
+        .shape = {.batch = 3, .target_length = 3, .source_length = 5, .width = 6, .heads = 2},
         .mask = MASK_COMBINED};
     if (planted->self_attention) {
         plan.self_attention = true;
@@ -70,8 +67,8 @@ START_TEST(right_layer_passes_the_same_check) {
 }
 END_TEST
 
-/* A mask dropped by the mask stage itself does not show in the layer, where softmax weights of 0 hide
- * it; it shows where the stage is checked alone. */
+/* A mask dropped by the mask stage itself does not show in the layer, where softmax weights of 0
+ * hide it; it shows where the stage is checked alone. */
 static void everything_passes(const mha_pass *pass, const mha_real *dresult) {
     for (size_t i = 0; i < mha_value_shape_of(MHA_SCALED, &pass->shape).count; i++) {
         pass->gradient[MHA_SCALED][i] += dresult[i];
@@ -83,11 +80,8 @@ START_TEST(mask_forgotten_by_the_mask_stage_is_caught) {
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
         stage = mha_stages[i].result == MHA_MASKED ? mha_stages[i] : stage;
     }
-    const struct check_plan plan = {.shape = {.batch = 3,
-                                        .target_length = 3,
-                                        .source_length = 5,
-                                        .width = 6,
-                                        .heads = 2},
+    const struct check_plan plan = {
+        .shape = {.batch = 3, .target_length = 3, .source_length = 5, .width = 6, .heads = 2},
         .mask = _i == 0 ? MASK_TOP_LEFT : MASK_EXPLICIT};
     const mha_gradcheck_options options = mha_gradcheck_defaults();
     for (int wrong = 0; wrong < 2; wrong++) {
@@ -96,8 +90,7 @@ START_TEST(mask_forgotten_by_the_mask_stage_is_caught) {
         mha_gradcheck_report report;
         ck_assert_int_eq(check_stage_create(&made, &plan, &stage, NULL), MHA_OK);
         ck_assert_int_eq(mha_gradcheck_run(&report, &made.subject, &options, NULL), MHA_OK);
-        ck_assert_int_eq(
-            report.verdict, wrong ? MHA_GRADCHECK_WRONG : MHA_GRADCHECK_PASS);
+        ck_assert_int_eq(report.verdict, wrong ? MHA_GRADCHECK_WRONG : MHA_GRADCHECK_PASS);
         check_case_destroy(&made);
     }
 }

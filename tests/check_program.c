@@ -12,8 +12,8 @@
 #include "program.h"
 #include "run.h"
 
-/* A refusal: status 2, nothing on standard output, one line (argp adds its own on --help) that holds
- * the text, and an untouched folder. */
+/* A refusal: status 2, nothing on standard output, one line (argp adds its own on --help) that
+ * holds the text, and an untouched folder. */
 static void assert_refused(const char *const *words, const char *text) {
     const size_t before = folder_count();
     struct outcome outcome = run_program(folder_path(""), words);
@@ -70,8 +70,8 @@ START_TEST(wrong_words_are_refused) {
 END_TEST
 
 START_TEST(wrong_numbers_are_refused) {
-    static const char *const sizes[] = {"0", "-1", "1.5", "x", "", " 4", "+4", "0x10",
-        "99999999999999999999", "1073741825"};
+    static const char *const sizes[] = {
+        "0", "-1", "1.5", "x", "", " 4", "+4", "0x10", "99999999999999999999", "1073741825"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char text[64];
         snprintf(text, sizeof text, "--heads '%s'", sizes[i]);
@@ -97,13 +97,13 @@ START_TEST(sizes_that_do_not_fit_are_refused) {
         WORDS("train", "copy", "--target-length", "4", "--source-length", "5"), "length 4");
     assert_refused(WORDS("train", "retrieve", "--causal", "--target-length", "4"),
         "target length 4 and source length 16 needs an alignment");
-    assert_refused(WORDS("tape", "--width", "6", "--heads", "4"),
-        "width 6 is not divisible by 4 heads");
+    assert_refused(
+        WORDS("tape", "--width", "6", "--heads", "4"), "width 6 is not divisible by 4 heads");
     assert_refused(WORDS("tape", "--batch", "1073741824", "--target-length", "1073741824",
                        "--heads", "1073741824", "--width", "1073741824"),
         "exceed the address space");
-    assert_refused(WORDS("gradcheck", "--width", "4", "--heads", "3"),
-        "width 4 is not divisible by 3 heads");
+    assert_refused(
+        WORDS("gradcheck", "--width", "4", "--heads", "3"), "width 4 is not divisible by 3 heads");
 }
 END_TEST
 
@@ -207,8 +207,8 @@ START_TEST(equal_seeds_give_equal_weights) {
 }
 END_TEST
 
-/* First and last entries of float32(default_rng(7).normal(size=(32,32)) / sqrt(32)), four times in a
- * row, computed with NumPy 1.24.2. */
+/* First and last entries of float32(default_rng(7).normal(size=(32,32)) / sqrt(32)), four times in
+ * a row, computed with NumPy 1.24.2. */
 START_TEST(first_weights_are_those_of_numpy) {
     struct outcome outcome = run_well(
         WORDS("train", "copy", "--steps", "0", "--seed", "7", "--width", "32", "-o", "run"));
@@ -218,7 +218,10 @@ START_TEST(first_weights_are_those_of_numpy) {
     static const struct {
         size_t index;
         float value;
-    } golden[] = {{0, 0x1.c80d420000000p-13f}, {1, 0x1.b0a1380000000p-5f}, {2, -0x1.8cfe780000000p-5f}, {1023, -0x1.81f5020000000p-3f}, {1024, -0x1.7197980000000p-2f}, {2047, -0x1.91484a0000000p-4f}, {2048, -0x1.468a440000000p-4f}, {3072, 0x1.e971e60000000p-3f}, {4095, 0x1.343f880000000p-4f}};
+    } golden[] = {{0, 0x1.c80d420000000p-13f}, {1, 0x1.b0a1380000000p-5f},
+        {2, -0x1.8cfe780000000p-5f}, {1023, -0x1.81f5020000000p-3f}, {1024, -0x1.7197980000000p-2f},
+        {2047, -0x1.91484a0000000p-4f}, {2048, -0x1.468a440000000p-4f},
+        {3072, 0x1.e971e60000000p-3f}, {4095, 0x1.343f880000000p-4f}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         ck_assert_int_eq(memcmp(&run.weights[golden[i].index], &golden[i].value, sizeof(float)), 0);
     }
@@ -230,8 +233,7 @@ START_TEST(existing_folders_are_kept) {
     struct outcome outcome = train_briefly("run", "0");
     outcome_free(&outcome);
     assert_refused(WORDS("train", "copy", "-o", "run"), "run exists");
-    outcome = run_well(
-        WORDS("train", "copy", "--force", "--quiet", "--steps", "1", "-o", "run"));
+    outcome = run_well(WORDS("train", "copy", "--force", "--quiet", "--steps", "1", "-o", "run"));
     outcome_free(&outcome);
     ck_assert_int_eq(mkdir(folder_path("other"), 0700), 0);
     folder_write("other/run.json", "{}", 2);
@@ -244,8 +246,8 @@ START_TEST(existing_folders_are_kept) {
 END_TEST
 
 START_TEST(full_disk_leaves_no_folder) {
-    struct outcome outcome = run_program_limited(
-        folder_path(""), WORDS("train", "copy", "-o", "run"), 1000, false);
+    struct outcome outcome =
+        run_program_limited(folder_path(""), WORDS("train", "copy", "-o", "run"), 1000, false);
     ck_assert_int_eq(outcome.status, 2);
     ck_assert_ptr_nonnull(strstr(outcome.err, "File too large"));
     ck_assert_uint_eq(folder_count(), 0);

@@ -56,15 +56,15 @@ START_TEST(evaluation_does_not_disturb_training) {
     ck_assert_int_eq(trainer_evaluate(&again, &evaluated, STREAM_HELD_OUT, NULL), MHA_OK);
     ck_assert_double_eq(first.loss, again.loss);
     run_steps(&evaluated, 4, 6);
-    ck_assert_int_eq(memcmp(plain.weights, evaluated.weights,
-                         plain.weight_count * sizeof *plain.weights), 0);
+    ck_assert_int_eq(
+        memcmp(plain.weights, evaluated.weights, plain.weight_count * sizeof *plain.weights), 0);
     trainer_destroy(&plain);
     trainer_destroy(&evaluated);
 }
 END_TEST
 
-/* The held-out score does not depend on the batch that it is computed in, beyond the rounding of its
- * sums. */
+/* The held-out score does not depend on the batch that it is computed in, beyond the rounding of
+ * its sums. */
 START_TEST(score_does_not_depend_on_the_batch) {
     struct settings settings = task_find("copy")->defaults;
     struct trainer whole = make_trainer("copy", &settings);
@@ -112,8 +112,7 @@ START_TEST(defaults_reach_the_goal) {
     struct score score;
     ck_assert_int_eq(trainer_evaluate(&score, &trainer, STREAM_EVAL, NULL), MHA_OK);
     if (task->loss == TASK_CROSS_ENTROPY) {
-        ck_assert_msg(
-            score.accuracy >= task->goal, "%s: accuracy %g", task->name, score.accuracy);
+        ck_assert_msg(score.accuracy >= task->goal, "%s: accuracy %g", task->name, score.accuracy);
     } else {
         ck_assert_msg(score.relative_error <= task->goal, "%s: relative error %g", task->name,
             score.relative_error);

@@ -12,8 +12,8 @@ struct outcome {
     char *err;  /* standard error */
 };
 
-/* Runs `mha WORD...` (the words end with NULL) in the folder; the environment variable MHA says where
- * the program is. Free the outcome with outcome_free. */
+/* Runs `mha WORD...` (the words end with NULL) in the folder; the environment variable MHA says
+ * where the program is. Free the outcome with outcome_free. */
 struct outcome run_program(const char *folder, const char *const *words);
 void outcome_free(struct outcome *outcome);
 

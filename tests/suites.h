@@ -9,6 +9,8 @@
     X(rng_suite)                                                                                   \
     X(npz_suite)                                                                                   \
     X(gradcheck_suite)                                                                             \
+    X(reports_checker_suite)                                                                       \
+    X(reports_training_suite)                                                                      \
     X(planted_suite)                                                                               \
     X(tasks_suite)                                                                                 \
     X(task_values_suite)                                                                           \
@@ -19,7 +21,15 @@
     X(program_suite)
 
 /* Suites of tests/numeric/, which exist once a precision. */
-#define NUMERIC_SUITES(X) X(learn_suite)
+#define NUMERIC_SUITES(X)                                                                          \
+    X(reports_suite)                                                                               \
+    X(reports_masks_suite)                                                                         \
+    X(reports_causal_suite)                                                                        \
+    X(reports_numbers_suite)                                                                       \
+    X(reports_backward_suite)                                                                      \
+    X(reports_sizes_suite)                                                                         \
+    X(golden_suite)                                                                                \
+    X(learn_suite)
 
 #define SUITE_DECLARE(name)         Suite *name(void);
 #define NUMERIC_SUITE_DECLARE(name) Suite *mha_f32_##name(void), *mha_f64_##name(void);

@@ -11,8 +11,8 @@
 
 #include "command.h"
 
-static const struct command *const commands[] = {
-    &command_train, &command_eval, &command_gradcheck, &command_plot, &command_tape, &command_tasks};
+static const struct command *const commands[] = {&command_train, &command_eval, &command_gradcheck,
+    &command_plot, &command_tape, &command_tasks};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out) {

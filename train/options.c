@@ -23,8 +23,8 @@ size_t parse_size(const struct argp_state *state, const char *option, const char
     size_t least, size_t most) {
     uint64_t number = 0;
     if (!read_unsigned(&number, text) || number < least || number > most) {
-        argp_error(state, "--%s '%s' is not a whole number from %zu to %zu", option, text, least,
-            most);
+        argp_error(
+            state, "--%s '%s' is not a whole number from %zu to %zu", option, text, least, most);
     }
     return (size_t)number;
 }
@@ -32,8 +32,8 @@ size_t parse_size(const struct argp_state *state, const char *option, const char
 uint64_t parse_seed(const struct argp_state *state, const char *option, const char *text) {
     uint64_t number = 0;
     if (!read_unsigned(&number, text)) {
-        argp_error(state, "--%s '%s' is not a whole number from 0 to %" PRIu64, option, text,
-            UINT64_MAX);
+        argp_error(
+            state, "--%s '%s' is not a whole number from 0 to %" PRIu64, option, text, UINT64_MAX);
     }
     return number;
 }
@@ -81,8 +81,7 @@ static const struct argp_option size_options[] = {
     {"target-length", KEY_TARGET, "T", 0, "Queries of a sample", 1},
     {"source-length", KEY_SOURCE, "S", 0, "Keys and values of a sample", 1},
     {"width", KEY_WIDTH, "D", 0, "Features of a position", 1},
-    {"heads", KEY_HEADS, "h", 0, "Heads; must divide the width", 1},
-    {0}};
+    {"heads", KEY_HEADS, "h", 0, "Heads; must divide the width", 1}, {0}};
 
 static const struct argp_option pass_options[] = {
     {"causal", KEY_CAUSAL, "ALIGNMENT", OPTION_ARG_OPTIONAL,
@@ -164,8 +163,7 @@ void apply_sizes(mha_shape *shape, const struct shape_options *given, bool one_l
 }
 
 /* -h, which argp leaves free. */
-static const struct argp_option help_options[] = {
-    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1}, {0}};
+static const struct argp_option help_options[] = {{NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1}, {0}};
 
 static error_t parse_help(int key, char *text, struct argp_state *state) {
     (void)text;

@@ -9,10 +9,10 @@
 
 #include <mha/mask.h>
 
-/* Strict: the whole text is one number within the bounds. On failure argp_error is called with a line
- * that names the option, the text and the bounds; it ends the program with status 2. */
-size_t parse_size(
-    const struct argp_state *state, const char *option, const char *text, size_t least, size_t most);
+/* Strict: the whole text is one number within the bounds. On failure argp_error is called with a
+ * line that names the option, the text and the bounds; it ends the program with status 2. */
+size_t parse_size(const struct argp_state *state, const char *option, const char *text,
+    size_t least, size_t most);
 uint64_t parse_seed(const struct argp_state *state, const char *option, const char *text);
 double parse_number(const struct argp_state *state, const char *option, const char *text,
     double least, double most);

@@ -56,7 +56,8 @@ static void show_bar(const char *status, double fraction) {
     fflush(stderr);
 }
 
-void progress_show(struct progress *progress, size_t step, double seconds, double loss, double accuracy) {
+void progress_show(
+    struct progress *progress, size_t step, double seconds, double loss, double accuracy) {
     if (progress->quiet || progress->steps == 0) {
         return;
     }

@@ -1,5 +1,5 @@
-/* What a run shows while it trains: a bar with rate and time left when standard error is a terminal,
- * plain lines otherwise, nothing when quiet. */
+/* What a run shows while it trains: a bar with rate and time left when standard error is a
+ * terminal, plain lines otherwise, nothing when quiet. */
 #ifndef TRAIN_PROGRESS_H
 #define TRAIN_PROGRESS_H
 
@@ -9,8 +9,8 @@
 struct progress {
     bool quiet, terminal;
     size_t steps;
-    double shown_at;     /* seconds when the bar was last drawn */
-    size_t lines_shown;  /* plain lines so far */
+    double shown_at;    /* seconds when the bar was last drawn */
+    size_t lines_shown; /* plain lines so far */
 };
 
 /* Seconds of a clock that only runs forward. */
@@ -18,9 +18,10 @@ double seconds_now(void);
 
 void progress_start(struct progress *progress, bool quiet, size_t steps);
 
-/* After update `step`, `seconds` into the run; redraws at most ten times a second. loss is the newest
- * held-out loss, accuracy NaN where there is none. */
-void progress_show(struct progress *progress, size_t step, double seconds, double loss, double accuracy);
+/* After update `step`, `seconds` into the run; redraws at most ten times a second. loss is the
+ * newest held-out loss, accuracy NaN where there is none. */
+void progress_show(
+    struct progress *progress, size_t step, double seconds, double loss, double accuracy);
 
 /* Takes the bar away. */
 void progress_end(const struct progress *progress);

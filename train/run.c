@@ -40,10 +40,9 @@ static mha_status read_settings(struct run *run, const char *path, mha_error *er
         status = report(error, MHA_ERROR_FORMAT, "%s was not written by mha", path);
     } else if ((run->task = task_find(task_name)) == NULL) {
         status = report(error, MHA_ERROR_FORMAT, "%s: unknown task '%s'", path, task_name);
-    } else if (!settings_from_json(
-                   &run->settings, json_object_get(root, "settings"), &wrong)) {
-        status = report(
-            error, MHA_ERROR_FORMAT, "%s: setting '%s' is missing or unusable", path, wrong);
+    } else if (!settings_from_json(&run->settings, json_object_get(root, "settings"), &wrong)) {
+        status =
+            report(error, MHA_ERROR_FORMAT, "%s: setting '%s' is missing or unusable", path, wrong);
     }
     json_decref(root);
     if (status == MHA_OK) {
@@ -56,7 +55,8 @@ static mha_status read_settings(struct run *run, const char *path, mha_error *er
     return status;
 }
 
-static mha_status take_weights(struct run *run, const mha_npz *npz, const char *path, mha_error *error) {
+static mha_status take_weights(
+    struct run *run, const mha_npz *npz, const char *path, mha_error *error) {
     const mha_shape *shape = &run->settings.shape;
     const size_t width = shape->width, entries = width * width;
     const mha_array *heads = mha_npz_find(npz, "heads");
@@ -185,7 +185,8 @@ static mha_status read_rows(
         if (number == 1 && strcmp(line, LOG_HEADER) != 0) {
             status = report(error, MHA_ERROR_FORMAT, "%s:1: not the header of a log", path);
         } else if (number > 1 && (!complete || !read_row(&row, line))) {
-            status = report(error, MHA_ERROR_FORMAT, "%s:%zu: not a row of 7 numbers", path, number);
+            status =
+                report(error, MHA_ERROR_FORMAT, "%s:%zu: not a row of 7 numbers", path, number);
         } else if (number > 1 && !append_row(rows, count, &row)) {
             status = no_memory(error);
         }
@@ -199,7 +200,8 @@ static mha_status read_rows(
     return status;
 }
 
-mha_status run_read_log(struct log_row **rows, size_t *count, const char *folder, mha_error *error) {
+mha_status run_read_log(
+    struct log_row **rows, size_t *count, const char *folder, mha_error *error) {
     *rows = NULL;
     *count = 0;
     char *path = run_path(folder, "log.tsv");

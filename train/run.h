@@ -13,7 +13,7 @@ struct run {
     char *folder;
     const struct task *task;
     struct settings settings; /* settings.words, if any, belongs to the run */
-    mha_real *weights; /* (4,D,D): wq wk wv wo */
+    mha_real *weights;        /* (4,D,D): wq wk wv wo */
 };
 
 /* Reads run.json and weights.npz of a folder and checks them against each other.
@@ -29,8 +29,9 @@ struct log_row {
 
 #define LOG_HEADER "step\tloss\teval_loss\teval_accuracy\tlr\tgrad_norm\tseconds"
 
-/* All rows of folder/log.tsv, in memory of the caller's (free). A missing or wrong header, a row that
- * is cut short or holds no number where one belongs is MHA_ERROR_FORMAT naming file and line. */
+/* All rows of folder/log.tsv, in memory of the caller's (free). A missing or wrong header, a row
+ * that is cut short or holds no number where one belongs is MHA_ERROR_FORMAT naming file and line.
+ */
 mha_status run_read_log(struct log_row **rows, size_t *count, const char *folder, mha_error *error);
 
 /* How a run ended, for run.json; NaN is written as null. */
@@ -48,14 +49,15 @@ mha_status run_create_folder(bool *made, const char *folder, bool force, mha_err
 /* Removes what a run that could not start has written, and the folder if it was made. */
 void run_remove(const char *folder, bool made);
 
-mha_status run_write_json(const char *folder, const struct task *task, const struct settings *settings,
-    const struct run_result *result, mha_error *error);
+mha_status run_write_json(const char *folder, const struct task *task,
+    const struct settings *settings, const struct run_result *result, mha_error *error);
 mha_status run_write_weights(
     const char *folder, const struct settings *settings, const mha_real *weights, mha_error *error);
 
 /* log.tsv: opened with its header, one row at a time, each flushed to the system. */
 mha_status run_open_log(FILE **log, const char *folder, mha_error *error);
-mha_status run_write_row(FILE *log, const struct log_row *row, const char *folder, mha_error *error);
+mha_status run_write_row(
+    FILE *log, const struct log_row *row, const char *folder, mha_error *error);
 mha_status run_close_log(FILE *log, const char *folder, mha_error *error);
 
 /* "FOLDER/NAME" in memory of the caller's, NULL when there is none left. */

@@ -9,8 +9,8 @@
 /* NULL when there is no memory. */
 json_t *settings_to_json(const struct settings *settings);
 
-/* Reads every setting; *wrong names the first that is missing or has no usable value. words is a copy
- * of the caller's to free. */
+/* Reads every setting; *wrong names the first that is missing or has no usable value. words is a
+ * copy of the caller's to free. */
 bool settings_from_json(struct settings *settings, const json_t *object, const char **wrong);
 
 const char *schedule_name(enum schedule schedule);

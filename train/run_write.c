@@ -113,8 +113,8 @@ static json_t *run_to_json(
             number_or_null(result->relative_error), "seconds", number_or_null(result->seconds)));
 }
 
-mha_status run_write_json(const char *folder, const struct task *task, const struct settings *settings,
-    const struct run_result *result, mha_error *error) {
+mha_status run_write_json(const char *folder, const struct task *task,
+    const struct settings *settings, const struct run_result *result, mha_error *error) {
     json_t *root = run_to_json(task, settings, result);
     char *text = root == NULL ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(root);
@@ -136,8 +136,8 @@ mha_status run_write_json(const char *folder, const struct task *task, const str
     return status;
 }
 
-mha_status run_write_weights(
-    const char *folder, const struct settings *settings, const mha_real *weights, mha_error *error) {
+mha_status run_write_weights(const char *folder, const struct settings *settings,
+    const mha_real *weights, mha_error *error) {
     const size_t width = settings->shape.width;
     const int64_t heads = (int64_t)settings->shape.heads;
     mha_array arrays[MHA_WEIGHT_COUNT + 1];
@@ -183,11 +183,34 @@ mha_status run_open_log(FILE **log, const char *folder, mha_error *error) {
     return MHA_OK;
 }
 
-mha_status run_write_row(FILE *log, const struct log_row *row, const char *folder, mha_error *error) {
-    const int written = fprintf(log, "%zu\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.6f\n", row->step,
-        row->loss, row->eval_loss, row->eval_accuracy, row->learning_rate, row->gradient_norm,
-        row->seconds);
-    return written < 0 || fflush(log) != 0 ? log_failed(folder, error) : MHA_OK;
+/* The shortest of 15 to 17 digits that reads back as the same number; "nan" whatever its sign. */
+static void format_exact(char text[32], double number) {
+    if (isnan(number)) {
+        snprintf(text, 32, "nan");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) {
+            return;
+        }
+    }
+}
+
+mha_status run_write_row(
+    FILE *log, const struct log_row *row, const char *folder, mha_error *error) {
+    const double numbers[] = {
+        row->loss, row->eval_loss, row->eval_accuracy, row->learning_rate, row->gradient_norm};
+    int written = fprintf(log, "%zu", row->step);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && written >= 0; i++) {
+        char text[32];
+        format_exact(text, numbers[i]);
+        written = fprintf(log, "\t%s", text);
+    }
+    if (written < 0 || fprintf(log, "\t%.6f\n", row->seconds) < 0 || fflush(log) != 0) {
+        return log_failed(folder, error);
+    }
+    return MHA_OK;
 }
 
 mha_status run_close_log(FILE *log, const char *folder, mha_error *error) {

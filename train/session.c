@@ -60,15 +60,15 @@ static mha_status write_json(const struct session *session, const char *status, 
 
 static mha_status save_weights(struct session *session, mha_error *error) {
     session->saved = elapsed(session);
-    return run_write_weights(session->options->folder, &session->trainer->settings,
-        session->trainer->weights, error);
+    return run_write_weights(
+        session->options->folder, &session->trainer->settings, session->trainer->weights, error);
 }
 
 /* Evaluates after `step` and writes the row; update is NULL before the first. */
-static mha_status evaluate(struct session *session, const struct step_result *update, mha_error *error) {
+static mha_status evaluate(
+    struct session *session, const struct step_result *update, mha_error *error) {
     struct session_result *result = session->result;
-    mha_status status =
-        trainer_evaluate(&result->score, session->trainer, STREAM_HELD_OUT, error);
+    mha_status status = trainer_evaluate(&result->score, session->trainer, STREAM_HELD_OUT, error);
     if (status != MHA_OK) {
         return status;
     }
@@ -154,8 +154,8 @@ static mha_status finish_files(struct session *session, mha_error *error) {
     return status;
 }
 
-mha_status session_run(struct session_result *result, struct trainer *trainer, const struct session_options *options,
-    mha_error *error) {
+mha_status session_run(struct session_result *result, struct trainer *trainer,
+    const struct session_options *options, mha_error *error) {
     *result = (struct session_result){.score = {NAN, NAN, NAN}};
     struct session session = {.trainer = trainer, .options = options, .result = result};
     bool made;

@@ -1,4 +1,5 @@
-/* Every setting of a training run: the defaults of its task, overruled by options, kept in run.json. */
+/* Every setting of a training run: the defaults of its task, overruled by options, kept in
+ * run.json. */
 #ifndef TRAIN_SETTINGS_H
 #define TRAIN_SETTINGS_H
 

@@ -16,7 +16,6 @@ static void draw_weights(struct trainer *trainer) {
 
 static mha_status create_layer(struct trainer *trainer, mha_error *error) {
     const mha_shape *shape = &trainer->settings.shape;
-    mha_mask mask;
     mha_status status = mha_shape_check(shape, error);
     if (status == MHA_OK &&
         (shape->batch == 0 || shape->target_length == 0 || shape->source_length == 0)) {
@@ -25,7 +24,7 @@ static mha_status create_layer(struct trainer *trainer, mha_error *error) {
             shape->batch, shape->target_length, shape->source_length);
     }
     if (status == MHA_OK) {
-        status = mha_mask_check(trainer_mask(&mask, &trainer->settings), shape, error);
+        status = mha_mask_check(trainer_mask(trainer), shape, error);
     }
     if (status == MHA_OK) {
         status = mha_layer_create(&trainer->layer, shape, NULL, error);
@@ -74,11 +73,12 @@ static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
     return MHA_OK;
 }
 
-mha_status trainer_create(
-    struct trainer *trainer, const struct task *task, const struct settings *settings, mha_error *error) {
+mha_status trainer_create(struct trainer *trainer, const struct task *task,
+    const struct settings *settings, mha_error *error) {
     memset(trainer, 0, sizeof *trainer);
     trainer->task = task;
     trainer->settings = *settings;
+    trainer->mask.causal = settings->causal;
     mha_status status = create_layer(trainer, error);
     if (status == MHA_OK) {
         status = task->open(&trainer->data, settings, error);
@@ -109,9 +109,8 @@ void trainer_destroy(struct trainer *trainer) {
     memset(trainer, 0, sizeof *trainer);
 }
 
-const mha_mask *trainer_mask(mha_mask *mask, const struct settings *settings) {
-    *mask = (mha_mask){.causal = settings->causal};
-    return settings->causal == MHA_CAUSAL_OFF ? NULL : mask;
+const mha_mask *trainer_mask(const struct trainer *trainer) {
+    return trainer->mask.causal == MHA_CAUSAL_OFF ? NULL : &trainer->mask;
 }
 
 double learning_rate_at(const struct settings *settings, size_t n) {
@@ -129,14 +128,12 @@ double learning_rate_at(const struct settings *settings, size_t n) {
     return settings->sgd.learning_rate * factor;
 }
 
-/* The forward pass over the first `count` samples of the batch. */
-static mha_status run_forward(
-    struct trainer *trainer, const mha_mask *mask, size_t count, mha_error *error) {
+mha_status trainer_forward(struct trainer *trainer, size_t count, mha_error *error) {
     mha_shape shape = trainer->settings.shape;
     shape.batch = count;
     const mha_weights view = mha_weights_view(trainer->weights, shape.width);
-    return mha_forward(trainer->output, trainer->tape, trainer->batch.query,
-        trainer->batch.source, mask, &view, trainer->layer, &shape, error);
+    return mha_forward(trainer->output, trainer->tape, trainer->batch.query, trainer->batch.source,
+        trainer_mask(trainer), &view, trainer->layer, &shape, error);
 }
 
 /* The loss of the first `count` samples; its gradient is added to doutput, which may be NULL. */
@@ -154,16 +151,15 @@ static double batch_loss(
     return classes->loss;
 }
 
-mha_status trainer_step(struct step_result *result, struct trainer *trainer, size_t n, mha_error *error) {
+mha_status trainer_step(
+    struct step_result *result, struct trainer *trainer, size_t n, mha_error *error) {
     const mha_shape *shape = &trainer->settings.shape;
     const uint64_t entropy[] = {trainer->settings.seed, 1, n};
     mha_rng rng;
     mha_rng_seed(&rng, entropy, 3);
     trainer->task->fill(&trainer->batch, shape->batch, &rng, trainer->data);
 
-    mha_mask mask;
-    mha_status status =
-        run_forward(trainer, trainer_mask(&mask, &trainer->settings), shape->batch, error);
+    mha_status status = trainer_forward(trainer, shape->batch, error);
     if (status != MHA_OK) {
         return status;
     }
@@ -174,8 +170,8 @@ mha_status trainer_step(struct step_result *result, struct trainer *trainer, siz
 
     memset(trainer->gradients, 0, trainer->weight_count * sizeof *trainer->gradients);
     const mha_weights dweights = mha_weights_view(trainer->gradients, shape->width);
-    status = mha_backward(NULL, NULL, &dweights, trainer->doutput, trainer->tape, trainer->layer,
-        shape, error);
+    status = mha_backward(
+        NULL, NULL, &dweights, trainer->doutput, trainer->tape, trainer->layer, shape, error);
     if (status != MHA_OK) {
         return status;
     }
@@ -184,7 +180,8 @@ mha_status trainer_step(struct step_result *result, struct trainer *trainer, siz
     result->learning_rate = sgd.learning_rate;
     result->gradient_norm = mha_gradient_norm(trainer->gradients, trainer->weight_count);
     if (!isfinite(result->loss)) {
-        return report(error, MHA_ERROR_NOT_FINITE, "the loss is %g", result->loss);
+        return report(error, MHA_ERROR_NOT_FINITE, "the loss is %s",
+            isnan(result->loss) ? "nan" : "infinite");
     }
     return mha_sgd_step(trainer->weights, trainer->velocity, trainer->gradients,
         trainer->weight_count, result->gradient_norm, &sgd, error);
@@ -219,7 +216,8 @@ static void add_chunk(struct sums *sums, const struct trainer *trainer, size_t c
 }
 
 static struct score score_of(const struct sums *sums, enum task_loss loss) {
-    struct score result = {.loss = sums->loss / sums->counted, .accuracy = NAN, .relative_error = NAN};
+    struct score result = {
+        .loss = sums->loss / sums->counted, .accuracy = NAN, .relative_error = NAN};
     if (loss == TASK_CROSS_ENTROPY) {
         result.accuracy = sums->correct / sums->counted;
     } else {
@@ -230,30 +228,40 @@ static struct score score_of(const struct sums *sums, enum task_loss loss) {
     return result;
 }
 
-mha_status trainer_evaluate(struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error) {
+size_t held_out_count(const struct trainer *trainer) {
     const struct task *task = trainer->task;
+    return task->held_out_count == NULL ? HELD_OUT_EXAMPLES : task->held_out_count(trainer->data);
+}
+
+mha_rng held_out_begin(const struct trainer *trainer, uint64_t stream) {
     const uint64_t entropy[] = {trainer->settings.seed, stream};
     mha_rng rng;
     mha_rng_seed(&rng, entropy, 2);
-    mha_mask storage;
-    const mha_mask *mask = trainer_mask(&storage, &trainer->settings);
-    const size_t examples =
-        task->held_out_count != NULL ? task->held_out_count(trainer->data) : HELD_OUT_EXAMPLES;
+    return rng;
+}
+
+void held_out_next(struct trainer *trainer, mha_rng *rng, size_t first, size_t count) {
+    if (trainer->task->held_out_count != NULL) {
+        trainer->task->fill_held_out(&trainer->batch, first, count, trainer->data);
+    } else {
+        trainer->task->fill(&trainer->batch, count, rng, trainer->data);
+    }
+}
+
+mha_status trainer_evaluate(
+    struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error) {
+    const size_t examples = held_out_count(trainer), batch = trainer->settings.shape.batch;
+    mha_rng rng = held_out_begin(trainer, stream);
     struct sums sums = {0};
     for (size_t first = 0, count; first < examples; first += count) {
-        const size_t left = examples - first, batch = trainer->settings.shape.batch;
-        count = left < batch ? left : batch;
-        if (task->held_out_count != NULL) {
-            task->fill_held_out(&trainer->batch, first, count, trainer->data);
-        } else {
-            task->fill(&trainer->batch, count, &rng, trainer->data);
-        }
-        const mha_status status = run_forward(trainer, mask, count, error);
+        count = examples - first < batch ? examples - first : batch;
+        held_out_next(trainer, &rng, first, count);
+        const mha_status status = trainer_forward(trainer, count, error);
         if (status != MHA_OK) {
             return status;
         }
         add_chunk(&sums, trainer, count);
     }
-    *result = score_of(&sums, task->loss);
+    *result = score_of(&sums, trainer->task->loss);
     return MHA_OK;
 }

@@ -10,6 +10,7 @@ struct trainer {
     struct settings settings;
     struct task_data *data;
     struct task_batch batch;
+    mha_mask mask; /* of every pass; the tape points to it */
     mha_layer *layer;
     mha_tape *tape;
     size_t weight_count; /* 4 D D */
@@ -21,12 +22,12 @@ struct trainer {
 };
 
 /* Fills *trainer; task and what settings point to stay alive. On failure *trainer holds nothing. */
-mha_status trainer_create(
-    struct trainer *trainer, const struct task *task, const struct settings *settings, mha_error *error);
+mha_status trainer_create(struct trainer *trainer, const struct task *task,
+    const struct settings *settings, mha_error *error);
 void trainer_destroy(struct trainer *trainer);
 
-/* The mask of every pass of this run, or NULL. */
-const mha_mask *trainer_mask(mha_mask *mask, const struct settings *settings);
+/* The mask of every pass of this run, NULL when there is none. */
+const mha_mask *trainer_mask(const struct trainer *trainer);
 
 /* What update n, counted from 1, did. */
 struct step_result {
@@ -37,7 +38,8 @@ struct step_result {
 
 /* Update n on the batch of default_rng([seed, 1, n]). MHA_ERROR_NOT_FINITE when loss or gradient
  * norm are not finite, or a weight would be; the weights are then as before. */
-mha_status trainer_step(struct step_result *result, struct trainer *trainer, size_t n, mha_error *error);
+mha_status trainer_step(
+    struct step_result *result, struct trainer *trainer, size_t n, mha_error *error);
 
 /* lr min(1, n/warmup) f(n), f of the schedule over settings->steps; n from 1. */
 double learning_rate_at(const struct settings *settings, size_t n);
@@ -52,8 +54,20 @@ struct score {
 /* default_rng([seed, stream]) of held-out examples. */
 enum { STREAM_HELD_OUT = 2, STREAM_EVAL = 3, HELD_OUT_EXAMPLES = 512 };
 
+/* The forward pass over the first `count` samples of the batch; its results are in output and tape.
+ */
+mha_status trainer_forward(struct trainer *trainer, size_t count, mha_error *error);
+
+/* Held-out examples: how many there are, and a walk through them from the first. Those that are
+ * drawn come one after the other, so each walk starts with held_out_begin. */
+size_t held_out_count(const struct trainer *trainer);
+mha_rng held_out_begin(const struct trainer *trainer, uint64_t stream);
+/* Writes examples first .. first+count-1, which follow those of the last call, into the batch. */
+void held_out_next(struct trainer *trainer, mha_rng *rng, size_t first, size_t count);
+
 /* Scores the weights on HELD_OUT_EXAMPLES examples of the stream, or on the whole held-out set of a
  * task that has a fixed one. */
-mha_status trainer_evaluate(struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error);
+mha_status trainer_evaluate(
+    struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* Losses over counted positions. Reached through <mha/mha32.h> or <mha/mha64.h>.
  *
- * counted (rows) is 1 where a position counts and 0 where it does not, NULL for all. A position that
- * does not count is not read and its gradient row is left alone. Gradients are ADDED to and may be
- * NULL. Loss values are double in both precisions and summed in double. When nothing counts, the
- * loss and its gradient are 0. */
+ * counted (rows) is 1 where a position counts and 0 where it does not, NULL for all. A position
+ * that does not count is not read and its gradient row is left alone. Gradients are ADDED to and
+ * may be NULL. Loss values are double in both precisions and summed in double. When nothing counts,
+ * the loss and its gradient are 0. */
 
 /* Mean over counted positions and their features of (prediction - target)^2.
  *   dprediction, prediction, target (rows, features) */

@@ -33,18 +33,18 @@ typedef struct mha_mask {
     const int64_t *lengths;       /* (B), each from 0 to S; NULL for none */
     const unsigned char *allowed; /* 1 = allowed, row-major; NULL for none (then rank is 0) */
     size_t rank;                  /* 2, 3 or 4: */
-    size_t dims[4];               /* (T,S); (B,T,S), refused when B = h > 1; (B,h,T,S), any may be 1 */
+    size_t dims[4]; /* (T,S); (B,T,S), refused when B = h > 1; (B,h,T,S), any may be 1 */
 } mha_mask;
 
-/* Checks sizes and values of a mask against a shape that passed mha_shape_check: MHA_ERROR_MASK with
- * a text that names expected and given sizes. Refused are in particular a (B,S) padding mask (give
- * lengths or (B,1,1,S)), a rank-3 mask with B = h > 1 (it might be (h,T,S); give (B,1,T,S)), a byte
- * that is neither 0 nor 1, and MHA_CAUSAL_SQUARE with T != S. A NULL mask passes. */
+/* Checks sizes and values of a mask against a shape that passed mha_shape_check: MHA_ERROR_MASK
+ * with a text that names expected and given sizes. Refused are in particular a (B,S) padding mask
+ * (give lengths or (B,1,1,S)), a rank-3 mask with B = h > 1 (it might be (h,T,S); give (B,1,T,S)),
+ * a byte that is neither 0 nor 1, and MHA_CAUSAL_SQUARE with T != S. A NULL mask passes. */
 mha_status mha_mask_check(const mha_mask *mask, const mha_shape *shape, mha_error *error);
 
-/* The keys that query t of head h in sample b may see: key s when s < limit and, where allowed is not
- * NULL, allowed[s] is 1. Causal masks and lengths both allow a run of leading keys; limit is the
- * shorter run. The mask must have passed mha_mask_check for this shape, or be NULL. */
+/* The keys that query t of head h in sample b may see: key s when s < limit and, where allowed is
+ * not NULL, allowed[s] is 1. Causal masks and lengths both allow a run of leading keys; limit is
+ * the shorter run. The mask must have passed mha_mask_check for this shape, or be NULL. */
 typedef struct mha_mask_row {
     size_t limit;
     const unsigned char *allowed; /* (S) or NULL */

@@ -5,7 +5,8 @@
 #define MHA_MHA64_H
 
 #if defined(MHA_MHA32_H) && !defined(MHA_NO_SHORT_NAMES)
-#error "one file uses one precision; define MHA_NO_SHORT_NAMES to include mha32.h and mha64.h together"
+#error                                                                                             \
+    "one file uses one precision; define MHA_NO_SHORT_NAMES to include mha32.h and mha64.h together"
 #endif
 
 typedef double mha_f64_real;

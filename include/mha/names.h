@@ -1,6 +1,7 @@
 /* The name map. Headers and sources write plain names; each stands for one symbol a precision:
  * mha_forward is mha_f32_forward behind <mha/mha32.h> and mha_f64_forward behind <mha/mha64.h>.
- * With MHA_NO_SHORT_NAMES both doors can be open in one file, and only the long names are declared. */
+ * With MHA_NO_SHORT_NAMES both doors can be open in one file, and only the long names are declared.
+ */
 #ifndef MHA_NAMES_H
 #define MHA_NAMES_H
 
@@ -27,22 +28,22 @@
 #define mha_attention_backward     MHA_NAME(attention_backward)
 
 /* layer.h */
-#define mha_weights           MHA_NAME(weights)
-#define mha_weights_view      MHA_NAME(weights_view)
-#define mha_weights_draw      MHA_NAME(weights_draw)
-#define mha_layer             MHA_NAME(layer)
-#define mha_layer_create      MHA_NAME(layer_create)
-#define mha_layer_destroy     MHA_NAME(layer_destroy)
-#define mha_tape              MHA_NAME(tape)
-#define mha_tape_create       MHA_NAME(tape_create)
-#define mha_tape_destroy      MHA_NAME(tape_destroy)
-#define mha_tape_bytes        MHA_NAME(tape_bytes)
-#define mha_tape_entry        MHA_NAME(tape_entry)
-#define mha_tape_entry_count  MHA_NAME(tape_entry_count)
-#define mha_tape_entry_at     MHA_NAME(tape_entry_at)
-#define mha_tape_value        MHA_NAME(tape_value)
-#define mha_forward           MHA_NAME(forward)
-#define mha_backward          MHA_NAME(backward)
+#define mha_weights          MHA_NAME(weights)
+#define mha_weights_view     MHA_NAME(weights_view)
+#define mha_weights_draw     MHA_NAME(weights_draw)
+#define mha_layer            MHA_NAME(layer)
+#define mha_layer_create     MHA_NAME(layer_create)
+#define mha_layer_destroy    MHA_NAME(layer_destroy)
+#define mha_tape             MHA_NAME(tape)
+#define mha_tape_create      MHA_NAME(tape_create)
+#define mha_tape_destroy     MHA_NAME(tape_destroy)
+#define mha_tape_bytes       MHA_NAME(tape_bytes)
+#define mha_tape_entry       MHA_NAME(tape_entry)
+#define mha_tape_entry_count MHA_NAME(tape_entry_count)
+#define mha_tape_entry_at    MHA_NAME(tape_entry_at)
+#define mha_tape_value       MHA_NAME(tape_value)
+#define mha_forward          MHA_NAME(forward)
+#define mha_backward         MHA_NAME(backward)
 
 /* stages.h */
 #define mha_pass   MHA_NAME(pass)

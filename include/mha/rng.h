@@ -1,9 +1,9 @@
 /* Random numbers, bit for bit those of NumPy's numpy.random.default_rng.
  *
  * The generator is PCG64 (XSL-RR 128/64, O'Neill 2014) seeded through NumPy's SeedSequence; normal
- * variates come from the 256-level ziggurat (Marsaglia and Tsang 2000) that NumPy uses. Equality with
- * NumPy needs a C library whose log1p and exp round as NumPy's did, as glibc's do; only about one
- * normal variate in a hundred calls them. The state is plain data: copy it to fork a stream. */
+ * variates come from the 256-level ziggurat (Marsaglia and Tsang 2000) that NumPy uses. Equality
+ * with NumPy needs a C library whose log1p and exp round as NumPy's did, as glibc's do; only about
+ * one normal variate in a hundred calls them. The state is plain data: copy it to fork a stream. */
 #ifndef MHA_RNG_H
 #define MHA_RNG_H
 
@@ -17,7 +17,7 @@ extern "C" {
 typedef struct mha_rng {
     uint64_t state_high, state_low;         /* 128-bit state */
     uint64_t increment_high, increment_low; /* 128-bit odd increment */
-    uint32_t kept_half;                     /* upper half of the last 64 bits, for the next 32-bit draw */
+    uint32_t kept_half; /* upper half of the last 64 bits, for the next 32-bit draw */
     int has_kept_half;
 } mha_rng;
 

@@ -7,9 +7,9 @@
 /* What the stages of one pass share. */
 typedef struct mha_pass {
     mha_shape shape;
-    const mha_mask *mask;                     /* NULL allows every pair */
-    const mha_real *value[MHA_VALUE_COUNT];   /* leaves and activations */
-    mha_real *gradient[MHA_VALUE_COUNT];      /* backward only; NULL is not wanted */
+    const mha_mask *mask;                   /* NULL allows every pair */
+    const mha_real *value[MHA_VALUE_COUNT]; /* leaves and activations */
+    mha_real *gradient[MHA_VALUE_COUNT];    /* backward only; NULL is not wanted */
 } mha_pass;
 
 typedef struct mha_stage {

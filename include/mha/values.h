@@ -20,19 +20,19 @@ typedef enum mha_value {
     MHA_WV,
     MHA_WO,
     /* activations, each written by one stage */
-    MHA_Q,             /* (B,T,D) */
-    MHA_K,             /* (B,S,D) */
-    MHA_V,             /* (B,S,D) */
-    MHA_Q_HEADS,       /* (B,h,T,d) */
-    MHA_K_HEADS,       /* (B,h,S,d) */
-    MHA_V_HEADS,       /* (B,h,S,d) */
-    MHA_SCORES,        /* (B,h,T,S) q.k */
-    MHA_SCALED,        /* (B,h,T,S) q.k / sqrt(d) */
-    MHA_MASKED,        /* (B,h,T,S) -infinity at blocked pairs */
+    MHA_Q,                 /* (B,T,D) */
+    MHA_K,                 /* (B,S,D) */
+    MHA_V,                 /* (B,S,D) */
+    MHA_Q_HEADS,           /* (B,h,T,d) */
+    MHA_K_HEADS,           /* (B,h,S,d) */
+    MHA_V_HEADS,           /* (B,h,S,d) */
+    MHA_SCORES,            /* (B,h,T,S) q.k */
+    MHA_SCALED,            /* (B,h,T,S) q.k / sqrt(d) */
+    MHA_MASKED,            /* (B,h,T,S) -infinity at blocked pairs */
     MHA_ATTENTION_WEIGHTS, /* (B,h,T,S) */
-    MHA_CONTEXT_HEADS, /* (B,h,T,d) */
-    MHA_CONTEXT,       /* (B,T,D) */
-    MHA_OUTPUT,        /* (B,T,D) */
+    MHA_CONTEXT_HEADS,     /* (B,h,T,d) */
+    MHA_CONTEXT,           /* (B,T,D) */
+    MHA_OUTPUT,            /* (B,T,D) */
     MHA_VALUE_COUNT
 } mha_value;
 

@@ -64,8 +64,8 @@ static mha_status check_lengths(const mha_mask *mask, const mha_shape *shape, mh
         }
         if ((uint64_t)mask->lengths[b] > shape->source_length) {
             return mha_fail(error, MHA_ERROR_MASK,
-                "length %" PRId64 " of sample %zu exceeds the source length %zu",
-                mask->lengths[b], b, shape->source_length);
+                "length %" PRId64 " of sample %zu exceeds the source length %zu", mask->lengths[b],
+                b, shape->source_length);
         }
     }
     return MHA_OK;
@@ -110,8 +110,7 @@ static mha_status check_allowed(const mha_mask *mask, const mha_shape *shape, mh
         return MHA_OK;
     }
     if (mask->rank < 2 || mask->rank > 4) {
-        return mha_fail(
-            error, MHA_ERROR_MASK, "a mask of rank %zu is not 2, 3 or 4", mask->rank);
+        return mha_fail(error, MHA_ERROR_MASK, "a mask of rank %zu is not 2, 3 or 4", mask->rank);
     }
     if (mask->rank == 3 && shape->batch == shape->heads && shape->batch > 1) {
         return mha_fail(error, MHA_ERROR_MASK,

@@ -1,6 +1,6 @@
-/* The vocabulary of sources that are compiled for several precisions: MHA_PRECISION is 32 for float,
- * 64 for double and 128 for double complex, which only the forward routines of the readable wing are
- * compiled for. */
+/* The vocabulary of sources that are compiled for several precisions: MHA_PRECISION is 32 for
+ * float, 64 for double and 128 for double complex, which only the forward routines of the readable
+ * wing are compiled for. */
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 

@@ -28,8 +28,7 @@ mha_status mha_shape_check(const mha_shape *shape, mha_error *error) {
         return mha_fail(error, MHA_ERROR_SHAPE, "width is 0, at least 1 is needed");
     }
     if (D % h != 0) {
-        return mha_fail(
-            error, MHA_ERROR_SHAPE, "width %zu is not divisible by %zu heads", D, h);
+        return mha_fail(error, MHA_ERROR_SHAPE, "width %zu is not divisible by %zu heads", D, h);
     }
     if (!fits(B, h, T, S)) {
         return mha_fail(error, MHA_ERROR_SIZE,

@@ -96,8 +96,7 @@ mha_status check_tape_state(
         return mha_fail(error, MHA_ERROR_STATE, "the tape holds no forward pass");
     }
     if (tape->layer != layer) {
-        return mha_fail(
-            error, MHA_ERROR_STATE, "the tape holds the forward pass of another layer");
+        return mha_fail(error, MHA_ERROR_STATE, "the tape holds the forward pass of another layer");
     }
     const mha_shape *held = &tape->pass.shape;
     const struct {
@@ -140,13 +139,18 @@ static void add_weights(span_list *list, const mha_shape *shape, const mha_real 
     }
 }
 
+bool is_self_attention(const mha_pass *pass) {
+    return pass->value[MHA_SOURCE] == pass->value[MHA_QUERY] &&
+           pass->shape.source_length == pass->shape.target_length;
+}
+
 mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights,
     const mha_shape *shape, mha_error *error) {
-    if (source == query && shape->target_length != shape->source_length) {
+    if (source == query && source != NULL && shape->target_length != shape->source_length) {
         return mha_fail(error, MHA_ERROR_SHAPE,
-            "self-attention with target length %zu and source length %zu",
-            shape->target_length, shape->source_length);
+            "self-attention with target length %zu and source length %zu", shape->target_length,
+            shape->source_length);
     }
     span_list list = {.count = 0};
     add(&list, "output", output, MHA_OUTPUT, shape);
@@ -168,8 +172,7 @@ mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
 mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_source,
     const mha_weights *dweights, const mha_real *doutput, const mha_pass *pass, mha_error *error) {
     const mha_shape *shape = &pass->shape;
-    const bool self_attention = pass->value[MHA_SOURCE] == pass->value[MHA_QUERY];
-    if (self_attention && dx_source != NULL && dx_source != dx_query) {
+    if (is_self_attention(pass) && dx_source != NULL && dx_source != dx_query) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "self-attention has one input gradient: dx_source must be NULL or dx_query");
     }

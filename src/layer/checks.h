@@ -8,14 +8,19 @@
 #define check_tape_state      MHA_NAME(check_tape_state)
 #define check_forward_arrays  MHA_NAME(check_forward_arrays)
 #define check_backward_arrays MHA_NAME(check_backward_arrays)
+#define is_self_attention     MHA_NAME(is_self_attention)
 
-/* shape is usable, has largest's width and heads and is nowhere larger; what names largest's owner. */
+/* shape is usable, has largest's width and heads and is nowhere larger; what names largest's owner.
+ */
 mha_status check_shape_fits(
     const mha_shape *shape, const mha_shape *largest, const char *what, mha_error *error);
 
 /* The tape holds a pass of this layer and shape. */
 mha_status check_tape_state(
     const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error);
+
+/* The source is the query's own stream. */
+bool is_self_attention(const mha_pass *pass);
 
 /* Nothing is missing, and what is written overlaps nothing else. */
 mha_status check_forward_arrays(const mha_real *output, const mha_real *query,

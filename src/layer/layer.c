@@ -59,10 +59,18 @@ void mha_layer_destroy(mha_layer *layer) {
     }
 }
 
+/* NULL stands for the query's own stream, or for a source without rows. */
+static const mha_real *source_of(
+    const mha_real *query, const mha_real *source, const mha_shape *shape) {
+    const bool has_rows = shape->batch > 0 && shape->source_length > 0;
+    const bool same_lengths = shape->source_length == shape->target_length;
+    return source == NULL && (has_rows || same_lengths) ? query : source;
+}
+
 mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights, mha_layer *layer,
     const mha_shape *shape, mha_error *error) {
-    source = source == NULL ? query : source;
+    source = source_of(query, source, shape);
     mha_status status = check_shape_fits(shape, &layer->largest, "layer", error);
     if (status == MHA_OK) {
         status = check_shape_fits(shape, &tape->largest, "tape", error);
@@ -84,7 +92,7 @@ mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
     }
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
         const mha_stage *stage = &layer->stages[i];
-        mha_real *result = stage->result == MHA_OUTPUT      ? output
+        mha_real *result = stage->result == MHA_OUTPUT     ? output
                            : value_is_saved(stage->result) ? tape->value[stage->result]
                                                            : layer->scratch[stage->result];
         stage->forward(result, &pass);
@@ -127,7 +135,7 @@ mha_status mha_backward(mha_real *dx_query, mha_real *dx_source, const mha_weigh
         return status;
     }
     mha_pass pass = tape->pass;
-    const bool self_attention = pass.value[MHA_SOURCE] == pass.value[MHA_QUERY];
+    const bool self_attention = is_self_attention(&pass);
     status = check_backward_arrays(dx_query, dx_source, dweights, doutput, &pass, error);
     if (status != MHA_OK) {
         return status;

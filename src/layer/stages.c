@@ -135,8 +135,7 @@ static void combine_backward(const mha_pass *pass, const mha_real *dresult) {
 /* Attention. */
 
 static void scores_forward(mha_real *result, const mha_pass *pass) {
-    mha_scores_forward(
-        result, pass->value[MHA_Q_HEADS], pass->value[MHA_K_HEADS], &pass->shape);
+    mha_scores_forward(result, pass->value[MHA_Q_HEADS], pass->value[MHA_K_HEADS], &pass->shape);
 }
 
 static void scores_backward(const mha_pass *pass, const mha_real *dresult) {
@@ -165,8 +164,8 @@ static void softmax_forward(mha_real *result, const mha_pass *pass) {
 }
 
 static void softmax_backward(const mha_pass *pass, const mha_real *dresult) {
-    mha_softmax_backward(pass->gradient[MHA_MASKED], dresult,
-        pass->value[MHA_ATTENTION_WEIGHTS], pass->mask, &pass->shape);
+    mha_softmax_backward(pass->gradient[MHA_MASKED], dresult, pass->value[MHA_ATTENTION_WEIGHTS],
+        pass->mask, &pass->shape);
 }
 
 static void context_forward(mha_real *result, const mha_pass *pass) {
@@ -204,15 +203,15 @@ const mha_stage mha_stages[MHA_STAGE_COUNT] = {
     {"split_query", MHA_Q_HEADS, BIT(MHA_Q), 0, split_query_forward, split_query_backward},
     {"split_key", MHA_K_HEADS, BIT(MHA_K), 0, split_key_forward, split_key_backward},
     {"split_value", MHA_V_HEADS, BIT(MHA_V), 0, split_value_forward, split_value_backward},
-    {"scores", MHA_SCORES, BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS),
-        BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS), scores_forward, scores_backward},
+    {"scores", MHA_SCORES, BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS), BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS),
+        scores_forward, scores_backward},
     {"scale", MHA_SCALED, BIT(MHA_SCORES), 0, scale_forward, scale_backward},
     {"mask", MHA_MASKED, BIT(MHA_SCALED), 0, mask_forward, mask_backward},
-    {"softmax", MHA_ATTENTION_WEIGHTS, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS),
-        softmax_forward, softmax_backward},
+    {"softmax", MHA_ATTENTION_WEIGHTS, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS), softmax_forward,
+        softmax_backward},
     {"context", MHA_CONTEXT_HEADS, BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS),
         BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS), context_forward, context_backward},
     {"combine", MHA_CONTEXT, BIT(MHA_CONTEXT_HEADS), 0, combine_forward, combine_backward},
-    {"project_output", MHA_OUTPUT, BIT(MHA_CONTEXT) | BIT(MHA_WO),
-        BIT(MHA_CONTEXT) | BIT(MHA_WO), project_output_forward, project_output_backward},
+    {"project_output", MHA_OUTPUT, BIT(MHA_CONTEXT) | BIT(MHA_WO), BIT(MHA_CONTEXT) | BIT(MHA_WO),
+        project_output_forward, project_output_backward},
 };

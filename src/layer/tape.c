@@ -44,8 +44,8 @@ mha_status values_carve(mha_real **block, mha_real *value[MHA_VALUE_COUNT], unsi
     }
     *block = memory_allocate(bytes);
     if (*block == NULL) {
-        return mha_fail(error, MHA_ERROR_MEMORY, "no memory for the %zu bytes of the %s", bytes,
-            what);
+        return mha_fail(
+            error, MHA_ERROR_MEMORY, "no memory for the %zu bytes of the %s", bytes, what);
     }
     carve(&bytes, value, *block, which, shape);
     return MHA_OK;

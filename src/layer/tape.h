@@ -18,8 +18,8 @@ struct mha_tape {
 /* Whether the value is an activation that some stage's backward reads. */
 bool value_is_saved(mha_value value);
 
-/* Allocates one block for the values whose bit is set, each aligned, and points into it: value[i] of
- * the others is NULL. The block is for the caller to free. Checks every sum of sizes before. */
+/* Allocates one block for the values whose bit is set, each aligned, and points into it: value[i]
+ * of the others is NULL. The block is for the caller to free. Checks every sum of sizes before. */
 mha_status values_carve(mha_real **block, mha_real *value[MHA_VALUE_COUNT], unsigned long which,
     const mha_shape *shape, const char *what, mha_error *error);
 

@@ -1,8 +1,8 @@
 #include "math/matmul.h"
 
-/* The products are computed in tiles of TILE_ROWS x TILE_COLUMNS accumulators that stay in registers
- * (128-bit vectors: 4 x 2 of the 16 there are), over chunks of k. A tile starts from C, so that an
- * entry has the same bits wherever tiles and chunks begin. */
+/* The products are computed in tiles of TILE_ROWS x TILE_COLUMNS accumulators that stay in
+ * registers (128-bit vectors: 4 x 2 of the 16 there are), over chunks of k. A tile starts from C,
+ * so that an entry has the same bits wherever tiles and chunks begin. */
 enum {
     TILE_ROWS = 4,
     TILE_COLUMNS = 32 / sizeof(mha_real),

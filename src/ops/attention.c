@@ -5,8 +5,7 @@
 void mha_attention_forward(mha_real *context, mha_real *weights, mha_real *scratch,
     const mha_real *q, const mha_real *k, const mha_real *v, const mha_mask *mask,
     const mha_shape *shape) {
-    const size_t pairs =
-        shape->batch * shape->heads * shape->target_length * shape->source_length;
+    const size_t pairs = shape->batch * shape->heads * shape->target_length * shape->source_length;
     mha_real *const scores = scratch, *const scaled = scratch + pairs;
     mha_real *const masked = scores; /* the raw scores are not needed again */
     mha_scores_forward(scores, q, k, shape);
@@ -19,8 +18,7 @@ void mha_attention_forward(mha_real *context, mha_real *weights, mha_real *scrat
 void mha_attention_backward(mha_real *dq, mha_real *dk, mha_real *dv, mha_real *scratch,
     const mha_real *dcontext, const mha_real *weights, const mha_real *q, const mha_real *k,
     const mha_real *v, const mha_mask *mask, const mha_shape *shape) {
-    const size_t pairs =
-        shape->batch * shape->heads * shape->target_length * shape->source_length;
+    const size_t pairs = shape->batch * shape->heads * shape->target_length * shape->source_length;
     mha_real *const dweights = scratch, *const dmasked = scratch + pairs;
     mha_real *const dscaled = dweights, *const dscores = dmasked; /* two buffers in turn */
     const bool scores_wanted = dq != NULL || dk != NULL;

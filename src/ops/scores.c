@@ -26,8 +26,8 @@ void mha_scores_backward(mha_real *dq, mha_real *dk, const mha_real *dscores, co
                 bh / shape->heads, bh % shape->heads);
         }
         if (dk != NULL) { /* dk += dscores^T q */
-            matmul_tn((matrix){dk + bh * S * d, d}, dscores_bh,
-                (const_matrix){q + bh * T * d, d}, S, d, T);
+            matmul_tn((matrix){dk + bh * S * d, d}, dscores_bh, (const_matrix){q + bh * T * d, d},
+                S, d, T);
         }
     }
 }

@@ -7,8 +7,8 @@ static mha_real weight_exp(mha_real x) {
     return real_re(e) < REAL_SMALLEST ? REAL(0.0) : e;
 }
 
-/* The largest allowed entry (by its real part); the first NaN, if there is one. At least one entry is
- * allowed. */
+/* The largest allowed entry (by its real part); the first NaN, if there is one. At least one entry
+ * is allowed. */
 static mha_real row_maximum(const mha_real *x, const mha_mask_row *row) {
     mha_real maximum = -REAL_INFINITY;
     for (size_t s = 0; s < row->limit; s++) {

@@ -119,8 +119,8 @@ static void mask_forgotten(const mha_pass *pass, const mha_real *dresult) {
 static void mask_off_by_one(const mha_pass *pass, const mha_real *dresult) {
     mha_mask mask = {.causal = MHA_CAUSAL_BOTTOM_RIGHT};
     mha_shape shape = pass->shape;
-    mha_softmax_backward(pass->gradient[MHA_MASKED], dresult,
-        pass->value[MHA_ATTENTION_WEIGHTS], shape.target_length > 1 ? &mask : NULL, &shape);
+    mha_softmax_backward(pass->gradient[MHA_MASKED], dresult, pass->value[MHA_ATTENTION_WEIGHTS],
+        shape.target_length > 1 ? &mask : NULL, &shape);
     const size_t S = shape.source_length;
     for (size_t i = S; i < count_of(MHA_MASKED, pass); i += S) {
         pass->gradient[MHA_MASKED][i - 1] = 0.0;

@@ -6,7 +6,8 @@
 
 typedef struct fault {
     const char *name;
-    mha_value result[2]; /* the stages that are exchanged, by what they write; the second may be 0 */
+    mha_value
+        result[2]; /* the stages that are exchanged, by what they write; the second may be 0 */
     void (*backward[2])(const mha_pass *pass, const mha_real *dresult);
     bool self_attention; /* shows only where the input is shared */
     bool large;          /* shows in a block too large to move entry by entry */

@@ -67,8 +67,8 @@ static void make_lengths(struct check_case *made) {
     made->mask_storage.lengths = lengths;
 }
 
-/* Two of three pairs at random; the last query of the first sample sees nothing, and nobody sees the
- * first key of the last sample, where there are others. */
+/* Two of three pairs at random; the last query of the first sample sees nothing, and nobody sees
+ * the first key of the last sample, where there are others. */
 static void make_explicit(struct check_case *made) {
     const size_t B = made->shape.batch, h = made->shape.heads;
     const size_t T = made->shape.target_length, S = made->shape.source_length;
@@ -136,8 +136,8 @@ mha_status case_begin(struct check_case *made, const struct check_plan *plan, mh
     return MHA_OK;
 }
 
-mha_status case_end(struct check_case *made, bool (*forward)(void *), bool (*backward)(void *),
-    mha_error *error) {
+mha_status case_end(
+    struct check_case *made, bool (*forward)(void *), bool (*backward)(void *), mha_error *error) {
     if (made->out_of_memory) {
         check_case_destroy(made);
         return no_memory(error);

@@ -85,7 +85,7 @@ mha_gradcheck_block *case_block(struct check_case *made, mha_value value, bool z
 /* The output, shaped as the value; its values are returned. */
 double *case_output(struct check_case *made, mha_value value);
 /* Sets the callbacks; destroys the case when it ran out of memory. */
-mha_status case_end(struct check_case *made, bool (*forward)(void *), bool (*backward)(void *),
-    mha_error *error);
+mha_status case_end(
+    struct check_case *made, bool (*forward)(void *), bool (*backward)(void *), mha_error *error);
 
 #endif

@@ -42,8 +42,8 @@ static bool cross_entropy_forward(void *context) {
 
 static bool cross_entropy_backward(void *context) {
     struct check_case *made = context;
-    mha_cross_entropy_loss(made->scratch, made->blocks[0].values, made->labels,
-        positions_of(made), made->shape.width, made->answers, made->classes);
+    mha_cross_entropy_loss(made->scratch, made->blocks[0].values, made->labels, positions_of(made),
+        made->shape.width, made->answers, made->classes);
     add_scaled_gradient(made);
     return true;
 }

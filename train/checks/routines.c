@@ -17,8 +17,8 @@ static bool stage_backward(void *context) {
     return true;
 }
 
-/* Whether the gradient of a stage's input is zero by theory: nothing passes where no key is seen, and
- * a softmax over one key is constant. */
+/* Whether the gradient of a stage's input is zero by theory: nothing passes where no key is seen,
+ * and a softmax over one key is constant. */
 static bool stage_zero_expected(const struct check_case *made, mha_value result) {
     switch (result) {
     case MHA_ATTENTION_WEIGHTS:

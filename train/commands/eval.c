@@ -65,4 +65,5 @@ static int run_command(int argc, char **argv) {
     return status;
 }
 
-const struct command command_eval = {"eval", "score a run on fresh, held-out examples", run_command};
+const struct command command_eval = {
+    "eval", "score a run on fresh, held-out examples", run_command};

@@ -11,13 +11,14 @@
 enum { KEY_OP = 0x200, KEY_EPS, KEY_RTOL, KEY_ATOL };
 
 static const struct argp_option gradcheck_options[] = {
-    {"op", KEY_OP, "NAME", 0, "Check one routine only: a stage of the layer, or attention, mse, "
-                              "cross_entropy, layer", 2},
+    {"op", KEY_OP, "NAME", 0,
+        "Check one routine only: a stage of the layer, or attention, mse, "
+        "cross_entropy, layer",
+        2},
     {"eps", KEY_EPS, "X", 0, "Step of the differences, times max(1, |x|) (default 1e-5)", 2},
     {"rtol", KEY_RTOL, "X", 0,
         "Largest error relative to the block's largest numeric entry (default 1e-6)", 2},
-    {"atol", KEY_ATOL, "X", 0, "Largest entry of a gradient that is zero (default 1e-9)", 2},
-    {0}};
+    {"atol", KEY_ATOL, "X", 0, "Largest entry of a gradient that is zero (default 1e-9)", 2}, {0}};
 
 struct arguments {
     struct shape_options given;
@@ -120,8 +121,7 @@ static void print_line(const char *what, const struct check_case *made,
     const mha_gradcheck_report *report = &reports[worst];
     char sizes[96], entry[96];
     snprintf(sizes, sizeof sizes, "B=%zu T=%zu S=%zu D=%zu h=%zu", made->shape.batch,
-        made->shape.target_length, made->shape.source_length, made->shape.width,
-        made->shape.heads);
+        made->shape.target_length, made->shape.source_length, made->shape.width, made->shape.heads);
     format_index(entry, sizeof entry, &made->blocks[worst], report);
     printf("%-36s %-23s %-23s %+.12e %+.12e %8.1e  %s\n", what, sizes, entry, report->analytic,
         report->numeric, report->error, mha_gradcheck_verdict_text(report->verdict));
@@ -205,8 +205,7 @@ static bool check_shape(const struct subject *subject, const mha_shape *shape,
 
 /* The sizes of a check, before the sweep sets its lengths and heads. */
 static mha_shape base_shape(const struct shape_options *given) {
-    mha_shape shape = {
-        .batch = 3, .target_length = 4, .source_length = 4, .width = 6, .heads = 1};
+    mha_shape shape = {.batch = 3, .target_length = 4, .source_length = 4, .width = 6, .heads = 1};
     apply_sizes(&shape, given, true);
     return shape;
 }
@@ -248,8 +247,8 @@ static int check_all(const struct arguments *arguments) {
     if (arguments->op != NULL && !found) {
         char names[512] = "";
         for (size_t i = 0, used = 0; i < SUBJECT_COUNT && used < sizeof names; i++) {
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                i == 0 ? "" : " ", subjects[i].name);
+            used += (size_t)snprintf(
+                names + used, sizeof names - used, "%s%s", i == 0 ? "" : " ", subjects[i].name);
         }
         complain("--op '%s' is none of: %s", arguments->op, names);
         return STATUS_USAGE;
@@ -260,12 +259,11 @@ static int check_all(const struct arguments *arguments) {
         complain("%s", error.text);
         return STATUS_USAGE;
     }
-    printf("%-36s %-23s %-23s %-19s %-19s %-8s  %s\n", "check", "sizes", "worst entry",
-        "analytic", "numeric", "error", "verdict");
+    printf("%-36s %-23s %-23s %-19s %-19s %-8s  %s\n", "check", "sizes", "worst entry", "analytic",
+        "numeric", "error", "verdict");
     struct tally tally = {0};
     for (size_t i = 0; i < SUBJECT_COUNT; i++) {
-        const bool wanted =
-            arguments->op == NULL || strcmp(subjects[i].name, arguments->op) == 0;
+        const bool wanted = arguments->op == NULL || strcmp(subjects[i].name, arguments->op) == 0;
         if (wanted && !check_subject(&subjects[i], arguments, &tally)) {
             return STATUS_USAGE;
         }
@@ -276,8 +274,8 @@ static int check_all(const struct arguments *arguments) {
 }
 
 static int run(int argc, char **argv) {
-    static const struct argp_child children[] = {{&shape_argp, 0, "Sizes:", 1},
-        {&pass_argp, 0, NULL, 1}, {&help_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&shape_argp, 0, "Sizes:", 1}, {&pass_argp, 0, NULL, 1}, {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = gradcheck_options,
         .parser = parse,
         .doc = "Check every hand-written backward routine, and the whole layer, against central "

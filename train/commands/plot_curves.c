@@ -95,26 +95,28 @@ static size_t leading_bytes(const char *text, size_t count) {
 }
 
 /* A name that would make the picture too wide loses its middle. */
-static void shorten(char *text, size_t size, const char *name) {
+static void shorten(char *text, size_t size, const char *name, size_t limit) {
     size_t length = text_length(name);
-    if (length <= NAME_LIMIT) {
+    if (length <= limit) {
         snprintf(text, size, "%s", name);
         return;
     }
-    size_t kept = NAME_LIMIT / 2 - 2;
+    size_t kept = limit / 2 - 2;
     snprintf(text, size, "%.*s...%s", (int)leading_bytes(name, kept), name,
         name + leading_bytes(name, length - kept));
 }
 
 enum { NAME_SIZE = 4 * NAME_LIMIT + 8 };
 
-static void write_names(
-    FILE *stream, size_t *longest, const loss_curve *curves, size_t count, bool in_terminal) {
+/* The texts of the picture, and the characters of the longest name in the legend and of the title.
+ */
+static void write_names(FILE *stream, size_t *longest, size_t *title_length,
+    const loss_curve *curves, size_t count, size_t limit) {
     char name[NAME_SIZE], title[NAME_SIZE + 16];
     script_array(stream, "names", count);
-    *longest = in_terminal ? strlen("held-out loss") : strlen("held-out loss (thick)");
+    *longest = strlen("held-out loss (thick)");
     for (size_t c = 0; c < count; c++) {
-        shorten(name, sizeof name, curves[c].name);
+        shorten(name, sizeof name, curves[c].name, limit);
         script_element(stream, "names", c + 1, name);
         size_t length = text_length(name);
         *longest = count > 1 && length > *longest ? length : *longest;
@@ -124,19 +126,19 @@ static void write_names(
     } else {
         snprintf(title, sizeof title, "Loss of %zu runs", count);
     }
+    *title_length = text_length(title);
     script_text(stream, "title", title);
 }
 
 /* Lays the legend out in columns and makes the picture large enough for it. */
 static void fit_legend(FILE *stream, picture_size *size, const loss_axes *axes, size_t count,
-    size_t longest, bool in_terminal) {
+    size_t longest, size_t title_length, bool in_terminal) {
     size_t entries = count == 1 ? 2 : in_terminal ? count : count + 2;
     size_t entry_width = in_terminal ? longest + 6 : 8 * longest + 76;
     if (!in_terminal) {
-        size->width = 900;
-        if (entry_width + 40 > size->width) {
-            size->width = entry_width + 40;
-        }
+        size_t title_width = 9 * title_length;
+        size_t widest = entry_width > title_width ? entry_width : title_width;
+        size->width = widest + 40 > 900 ? widest + 40 : 900;
     }
     size_t columns = (size->width - (in_terminal ? 10 : 40)) / entry_width;
     columns = columns == 0 ? 1 : columns < entries ? columns : entries;
@@ -153,9 +155,10 @@ static void fit_legend(FILE *stream, picture_size *size, const loss_axes *axes, 
 
 void loss_variables(FILE *stream, picture_size *size, const loss_axes *axes,
     const loss_curve *curves, size_t count, bool in_terminal) {
-    size_t longest;
-    write_names(stream, &longest, curves, count, in_terminal);
-    fit_legend(stream, size, axes, count, longest, in_terminal);
+    size_t longest, title_length;
+    size_t limit = in_terminal && size->width < NAME_LIMIT + 16 ? size->width - 16 : NAME_LIMIT;
+    write_names(stream, &longest, &title_length, curves, count, limit);
+    fit_legend(stream, size, axes, count, longest, title_length, in_terminal);
     script_text(stream, "loss_label",
         curves[0].loss == TASK_CROSS_ENTROPY ? "loss (nats)" : "mean squared error");
     script_number(stream, "runs", (double)count);

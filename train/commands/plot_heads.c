@@ -59,24 +59,17 @@ struct drawing {
     char title[256];
 };
 
-/* Held-out examples are drawn one after the other, as during training. */
+/* Held-out examples come one after the other, as during training. */
 static mha_status fill_example(struct trainer *trainer, size_t example, mha_error *error) {
-    const struct task *origin = trainer->task;
-    bool fixed = origin->held_out_count != NULL;
-    size_t count = fixed ? origin->held_out_count(trainer->data) : HELD_OUT_EXAMPLES;
+    const size_t count = held_out_count(trainer);
     if (example >= count) {
         return report(error, MHA_ERROR_ARGUMENT,
             "there is no held-out example %zu: task %s has %zu, counted from 0", example,
-            origin->name, count);
+            trainer->task->name, count);
     }
-    if (fixed) {
-        origin->fill_held_out(&trainer->batch, example, 1, trainer->data);
-        return MHA_OK;
-    }
-    mha_rng rng;
-    mha_rng_seed(&rng, (const uint64_t[]){trainer->settings.seed, STREAM_HELD_OUT}, 2);
+    mha_rng rng = held_out_begin(trainer, STREAM_HELD_OUT);
     for (size_t i = 0; i <= example; i++) {
-        origin->fill(&trainer->batch, 1, &rng, trainer->data);
+        held_out_next(trainer, &rng, i, 1);
     }
     return MHA_OK;
 }
@@ -92,18 +85,11 @@ static mha_status compute(struct drawing *drawing, size_t example, mha_error *er
     memcpy(
         trainer->weights, drawing->run.weights, trainer->weight_count * sizeof *trainer->weights);
     status = fill_example(trainer, example, error);
-    if (status != MHA_OK) {
-        return status;
-    }
-    mha_mask mask;
-    mha_weights weights = mha_weights_view(trainer->weights, chosen.shape.width);
-    return mha_forward(trainer->output, trainer->tape, trainer->batch.query, trainer->batch.source,
-        trainer_mask(&mask, &trainer->settings), &weights, trainer->layer, &chosen.shape, error);
+    return status == MHA_OK ? trainer_forward(trainer, 1, error) : status;
 }
 
 static mha_status mark_blocked(struct drawing *drawing, mha_error *error) {
-    mha_mask rules;
-    const mha_mask *mask = trainer_mask(&rules, &drawing->trainer.settings);
+    const mha_mask *mask = trainer_mask(&drawing->trainer);
     attention_maps *maps = &drawing->maps;
     if (mask == NULL) {
         return MHA_OK;

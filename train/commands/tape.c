@@ -22,8 +22,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 static void format_shape(char *dims, char *axes, size_t size, const mha_value_shape *shape) {
     size_t dims_used = 0, axes_used = 0;
     for (size_t i = 0; i < shape->rank; i++) {
-        dims_used += (size_t)snprintf(dims + dims_used, size - dims_used, "%s%zu",
-            i == 0 ? "(" : ", ", shape->dims[i]);
+        dims_used += (size_t)snprintf(
+            dims + dims_used, size - dims_used, "%s%zu", i == 0 ? "(" : ", ", shape->dims[i]);
         axes_used += (size_t)snprintf(
             axes + axes_used, size - axes_used, "%s%c", i == 0 ? "(" : ",", shape->axes[i]);
     }
@@ -80,4 +80,5 @@ static int run(int argc, char **argv) {
     return print_tape(&shape);
 }
 
-const struct command command_tape = {"tape", "list what the tape saves: entry, shape, bytes, sum", run};
+const struct command command_tape = {
+    "tape", "list what the tape saves: entry, shape, bytes, sum", run};

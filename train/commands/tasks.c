@@ -46,4 +46,5 @@ static int run(int argc, char **argv) {
     return finish_output(STATUS_DONE);
 }
 
-const struct command command_tasks = {"tasks", "list the tasks: what each shows, sizes, best score", run};
+const struct command command_tasks = {
+    "tasks", "list the tasks: what each shows, sizes, best score", run};

@@ -41,11 +41,10 @@ static const struct argp_option train_options[] = {
     {"warmup", KEY_WARMUP, "N", 0, "Steps over which the learning rate rises to its height", 3},
     {"eval-every", KEY_EVAL_EVERY, "N", 0, "Steps between held-out evaluations and log rows", 3},
     {"words", KEY_WORDS, "FILE", 0, "Word list of the task letters, one word a line", 3},
-    {"quiet", KEY_QUIET, NULL, 0, "No progress", 4},
-    {0}};
+    {"quiet", KEY_QUIET, NULL, 0, "No progress", 4}, {0}};
 
-/* What was given. Settings start as the task's defaults, and the task may stand behind the options, so
- * values are kept beside a bit that says which were given. */
+/* What was given. Settings start as the task's defaults, and the task may stand behind the options,
+ * so values are kept beside a bit that says which were given. */
 struct arguments {
     const char *task_name;
     struct shape_options shape;
@@ -58,8 +57,7 @@ static bool is_given(const struct arguments *arguments, int key) {
     return (arguments->given >> (key - KEY_STEPS) & 1) != 0;
 }
 
-static void parse_sgd(
-    struct argp_state *state, mha_sgd_options *sgd, int key, const char *text) {
+static void parse_sgd(struct argp_state *state, mha_sgd_options *sgd, int key, const char *text) {
     const double most = 1e300;
     switch (key) {
     case KEY_LR:
@@ -130,8 +128,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->task_name != NULL) {
-            argp_error(state, "one TASK is expected, '%s' and '%s' are given",
-                arguments->task_name, text);
+            argp_error(
+                state, "one TASK is expected, '%s' and '%s' are given", arguments->task_name, text);
         }
         arguments->task_name = text;
         return 0;
@@ -184,7 +182,8 @@ static struct settings settings_of(const struct arguments *arguments, const stru
 }
 
 /* Finds the task and its settings; false after a complaint. */
-static bool choose(const struct task **task, struct settings *settings, const struct arguments *arguments) {
+static bool choose(
+    const struct task **task, struct settings *settings, const struct arguments *arguments) {
     *task = task_find(arguments->task_name);
     if (*task == NULL) {
         mha_causal alignment;
@@ -208,8 +207,8 @@ static bool choose(const struct task **task, struct settings *settings, const st
     return true;
 }
 
-static int print_result(
-    const struct session_result *result, const struct trainer *trainer, const char *folder, const char *why) {
+static int print_result(const struct session_result *result, const struct trainer *trainer,
+    const char *folder, const char *why) {
     if (result->diverged) {
         complain("training diverged at step %zu: %s; %s keeps the weights saved last and the log",
             result->step + 1, why, folder);
@@ -222,7 +221,8 @@ static int print_result(
     return result->stopped_by == 0 ? STATUS_DONE : 128 + result->stopped_by;
 }
 
-static int train(const struct task *task, const struct settings *settings, const struct session_options *options) {
+static int train(const struct task *task, const struct settings *settings,
+    const struct session_options *options) {
     struct trainer trainer;
     mha_error error;
     if (trainer_create(&trainer, task, settings, &error) != MHA_OK) {
@@ -242,8 +242,8 @@ static int train(const struct task *task, const struct settings *settings, const
 
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {
-        {&shape_argp, 0, "Sizes (defaults: `mha tasks`):", 1},
-        {&pass_argp, 0, NULL, 2}, {&help_argp, 0, NULL, 0}, {0}};
+        {&shape_argp, 0, "Sizes (defaults: `mha tasks`):", 1}, {&pass_argp, 0, NULL, 2},
+        {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = train_options,
         .parser = parse,
         .args_doc = "TASK",

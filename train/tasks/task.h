@@ -24,30 +24,34 @@ struct task {
     const char *name;
     const char *summary; /* what it shows, one line */
     enum task_loss loss;
-    bool cross;            /* examples have a source stream of their own */
-    size_t answers;        /* answers of a position, TASK_CROSS_ENTROPY */
-    size_t classes;        /* classes of an answer */
-    struct settings defaults;     /* which reach the goal */
-    const char *goal_text; /* best reachable score in words, for `mha tasks` */
+    bool cross;               /* examples have a source stream of their own */
+    size_t answers;           /* answers of a position, TASK_CROSS_ENTROPY */
+    size_t classes;           /* classes of an answer */
+    struct settings defaults; /* which reach the goal */
+    const char *goal_text;    /* best reachable score in words, for `mha tasks` */
     double goal; /* accuracy at least, relative error at most, or bits a letter at most */
 
-    /* Checks that the sizes can hold the task's encoding and makes what fill needs. Errors name both
-     * numbers. *data may stay NULL when there is nothing to keep. */
+    /* Checks that the sizes can hold the task's encoding and makes what fill needs. Errors name
+     * both numbers. *data may stay NULL when there is nothing to keep. */
     mha_status (*open)(struct task_data **data, const struct settings *settings, mha_error *error);
     void (*close)(struct task_data *data);
 
     /* Writes `count` fresh examples into the first samples of batch, drawing sample by sample, so
      * that the examples do not depend on how they are cut into batches. */
-    void (*fill)(struct task_batch *batch, size_t count, mha_rng *rng, const struct task_data *data);
+    void (*fill)(
+        struct task_batch *batch, size_t count, mha_rng *rng, const struct task_data *data);
 
     /* Tasks with a fixed held-out set: its size, and a copy of examples first..first+count-1.
      * NULL in both: held-out examples are drawn by fill. */
     size_t (*held_out_count)(const struct task_data *data);
-    void (*fill_held_out)(struct task_batch *batch, size_t first, size_t count, const struct task_data *data);
+    void (*fill_held_out)(
+        struct task_batch *batch, size_t first, size_t count, const struct task_data *data);
 
-    /* A short name for query t (source = false) or source position t (true) of sample b, such as the
-     * token it holds, into text (at most size bytes, cut if longer). NULL: positions are numbers. */
-    void (*label)(char *text, size_t size, const struct task_batch *batch, size_t b, size_t t, bool source);
+    /* A short name for query t (source = false) or source position t (true) of sample b, such as
+     * the token it holds, into text (at most size bytes, cut if longer). NULL: positions are
+     * numbers. */
+    void (*label)(
+        char *text, size_t size, const struct task_batch *batch, size_t b, size_t t, bool source);
 
     /* Lines that set the score in relation, printed below the result; NULL for none.
      * loss is the held-out loss. */
