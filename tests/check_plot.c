@@ -81,7 +81,7 @@ START_TEST(test_scripts_are_built_in) {
 END_TEST
 
 START_TEST(test_variables) {
-    script made;
+    struct script made;
     mha_error error;
     ck_assert_int_eq(script_open(&made, &error), MHA_OK);
     script_text(made.stream, "a", "it's \\ \"q\" `x` @y");
@@ -103,7 +103,7 @@ END_TEST
 /* Holds in every locale; where a German one is installed, printf itself would write a comma. */
 START_TEST(test_decimal_point) {
     setlocale(LC_ALL, "de_DE.UTF-8");
-    script made;
+    struct script made;
     mha_error error;
     ck_assert_int_eq(script_open(&made, &error), MHA_OK);
     script_value(made.stream, 1234.5);
@@ -118,26 +118,26 @@ END_TEST
 START_TEST(test_endings) {
     static const struct {
         const char *path;
-        picture_kind kind;
+        enum picture_kind kind;
     } good[] = {{NULL, PICTURE_TEXT}, {"a.png", PICTURE_PNG}, {"b/c.d/.svg", PICTURE_SVG},
         {"a.png.pdf", PICTURE_PDF}};
     static const char *const bad[] = {"a", "png", "a.PNG", "a.jpg", "a.png/b", "", "a.svg "};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        picture_kind kind;
+        enum picture_kind kind;
         mha_error error;
         ck_assert_int_eq(
-            picture_kind_of(&kind, &(picture_options){good[i].path, NULL}, &error), MHA_OK);
+            picture_kind_of(&kind, &(struct picture_options){good[i].path, NULL}, &error), MHA_OK);
         ck_assert_int_eq(kind, good[i].kind);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        picture_kind kind;
+        enum picture_kind kind;
         mha_error error;
-        mha_status status = picture_kind_of(&kind, &(picture_options){bad[i], NULL}, &error);
+        mha_status status = picture_kind_of(&kind, &(struct picture_options){bad[i], NULL}, &error);
         assert_error(status, &error, "does not end in .png, .svg or .pdf");
     }
-    picture_kind kind;
+    enum picture_kind kind;
     mha_error error;
-    mha_status status = picture_kind_of(&kind, &(picture_options){"a\nb.png", NULL}, &error);
+    mha_status status = picture_kind_of(&kind, &(struct picture_options){"a\nb.png", NULL}, &error);
     ck_assert_int_eq(status, MHA_ERROR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(error.text, "control character"));
 }
@@ -154,12 +154,12 @@ START_TEST(test_picture_check) {
         size_t size;
         mha_error error;
         ck_assert_int_eq(run_text(&bytes, &size, text, &error), MHA_OK);
-        ck_assert_int_eq(picture_check((picture_kind)kind, bytes, size, &error), MHA_OK);
+        ck_assert_int_eq(picture_check((enum picture_kind)kind, bytes, size, &error), MHA_OK);
         assert_error(
-            picture_check((picture_kind)kind, bytes, size - 8, &error), &error, "no whole");
-        assert_error(
-            picture_check((picture_kind)kind, bytes + 1, size - 1, &error), &error, "no whole");
-        assert_error(picture_check((picture_kind)kind, bytes, 0, &error), &error, "0 bytes");
+            picture_check((enum picture_kind)kind, bytes, size - 8, &error), &error, "no whole");
+        assert_error(picture_check((enum picture_kind)kind, bytes + 1, size - 1, &error), &error,
+            "no whole");
+        assert_error(picture_check((enum picture_kind)kind, bytes, 0, &error), &error, "0 bytes");
         free(bytes);
     }
 }
@@ -168,7 +168,7 @@ END_TEST
 START_TEST(test_large_scripts_and_pictures) {
     /* More than a pipe holds in both directions at once. */
     enum { LINES = 20000 };
-    script made;
+    struct script made;
     mha_error error;
     ck_assert_int_eq(script_open(&made, &error), MHA_OK);
     fputs("set print '-'\n", made.stream);
@@ -246,15 +246,15 @@ END_TEST
 
 /* A gnuplot that reports success and draws nothing; what stood at the path stays. */
 START_TEST(test_no_picture_replaces_nothing) {
-    script variables;
+    struct script variables;
     mha_error error;
     ck_assert_int_eq(script_open(&variables, &error), MHA_OK);
     ck_assert_int_eq(script_close(&variables, &error), MHA_OK);
     fake_gnuplot("#!/bin/sh\ncat > /dev/null\necho half a picture\n");
     folder_write("old.png", "old", 3);
-    const picture_size size = {100, 100};
-    const picture_options old = {folder_path("old.png"), folder_path("old.gp")},
-                          new = {folder_path("new.svg"), NULL};
+    const struct picture_size size = {100, 100};
+    const struct picture_options old = {folder_path("old.png"), folder_path("old.gp")},
+                                 new = {folder_path("new.svg"), NULL};
     assert_error(picture_draw(&old, &size, "loss.gp", &variables, &error), &error, "15 bytes");
     assert_error(picture_draw(&new, &size, "loss.gp", &variables, &error), &error, "no whole svg");
     script_free(&variables);

@@ -15,15 +15,15 @@ TCase *plot_text_case(void);
 
 /* One curve whose held-out losses are given, at steps 0, 1, 2, ...; training loss is missing. Its
  * rows are to be freed. */
-loss_curve make_curve(char *name, const double *losses, size_t count);
+struct loss_curve make_curve(char *name, const double *losses, size_t count);
 
 /* Draws into the file of the options, or on standard output. */
-mha_status draw_curves(
-    const loss_curve *curves, size_t count, const picture_options *options, mha_error *error);
+mha_status draw_curves(const struct loss_curve *curves, size_t count,
+    const struct picture_options *options, mha_error *error);
 
 /* Maps with the labels q0, q1, ... and k0, k1, ..., to be freed with free_maps. */
-attention_maps make_maps(size_t heads, size_t queries, size_t keys, const mha_real *weights);
-void free_maps(attention_maps *maps);
+struct attention_maps make_maps(size_t heads, size_t queries, size_t keys, const mha_real *weights);
+void free_maps(struct attention_maps *maps);
 
 /* Checked fixture: the folder of folder.h; PATH and the current folder are put back afterwards. */
 void plot_setup(void);

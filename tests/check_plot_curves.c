@@ -12,8 +12,9 @@
 
 static const double nan_value = (double)NAN;
 
-loss_curve make_curve(char *name, const double *losses, size_t count) {
-    loss_curve curve = {name, calloc(count + 1, sizeof(struct log_row)), count, TASK_CROSS_ENTROPY};
+struct loss_curve make_curve(char *name, const double *losses, size_t count) {
+    struct loss_curve curve = {
+        name, calloc(count + 1, sizeof(struct log_row)), count, TASK_CROSS_ENTROPY};
     ck_assert_ptr_nonnull(curve.rows);
     for (size_t i = 0; i < count; i++) {
         curve.rows[i] = (struct log_row){
@@ -22,16 +23,16 @@ loss_curve make_curve(char *name, const double *losses, size_t count) {
     return curve;
 }
 
-mha_status draw_curves(
-    const loss_curve *curves, size_t count, const picture_options *options, mha_error *error) {
-    loss_axes axes;
+mha_status draw_curves(const struct loss_curve *curves, size_t count,
+    const struct picture_options *options, mha_error *error) {
+    struct loss_axes axes;
     mha_status status = loss_axes_of(&axes, curves, count, error);
     if (status != MHA_OK) {
         return status;
     }
-    script variables;
+    struct script variables;
     ck_assert_int_eq(script_open(&variables, error), MHA_OK);
-    picture_size size = {80, 24};
+    struct picture_size size = {80, 24};
     bool text = options->output == NULL;
     loss_variables(variables.stream, &size, &axes, curves, count, text);
     ck_assert_int_eq(script_close(&variables, error), MHA_OK);
@@ -42,8 +43,8 @@ mha_status draw_curves(
 
 static char *draw_losses(char *name, const double *losses, size_t count) {
     mha_error error;
-    loss_curve curve = make_curve(name, losses, count);
-    const picture_options options = {folder_path("loss.svg"), NULL};
+    struct loss_curve curve = make_curve(name, losses, count);
+    const struct picture_options options = {folder_path("loss.svg"), NULL};
     mha_status status = draw_curves(&curve, 1, &options, &error);
     ck_assert_msg(status == MHA_OK, "%s", error.text);
     free(curve.rows);
@@ -95,8 +96,8 @@ START_TEST(test_nothing_to_draw) {
     char name[] = "some/run";
     for (size_t i = 0; i < 2; i++) {
         mha_error error;
-        loss_curve curve = make_curve(name, losses, counts[i]);
-        const picture_options options = {folder_path("loss.png"), NULL};
+        struct loss_curve curve = make_curve(name, losses, counts[i]);
+        const struct picture_options options = {folder_path("loss.png"), NULL};
         assert_error(draw_curves(&curve, 1, &options, &error), &error, texts[i]);
         free(curve.rows);
     }
@@ -114,11 +115,11 @@ START_TEST(test_one_row_is_a_point) {
 END_TEST
 
 /* Axes of one run with these held-out losses. */
-static loss_axes axes_of(const double *losses, size_t count) {
+static struct loss_axes axes_of(const double *losses, size_t count) {
     char name[] = "run";
     mha_error error;
-    loss_axes axes;
-    loss_curve curve = make_curve(name, losses, count);
+    struct loss_axes axes;
+    struct loss_curve curve = make_curve(name, losses, count);
     mha_status status = loss_axes_of(&axes, &curve, 1, &error);
     ck_assert_msg(status == MHA_OK, "%s", error.text);
     free(curve.rows);
@@ -126,7 +127,7 @@ static loss_axes axes_of(const double *losses, size_t count) {
 }
 
 START_TEST(test_ranges) {
-    loss_axes axes = axes_of((const double[]){0.5, 0.5, 0.5, 0.5, 0.5}, 5);
+    struct loss_axes axes = axes_of((const double[]){0.5, 0.5, 0.5, 0.5, 0.5}, 5);
     ck_assert(!axes.log_axis && axes.y_low < 0.5 && axes.y_high > 0.5);
     axes = axes_of((const double[]){0, 0}, 2);
     ck_assert(!axes.log_axis && axes.y_low <= 0 && axes.y_high > 0);
@@ -158,9 +159,9 @@ END_TEST
 START_TEST(test_losses_of_two_kinds_are_refused) {
     char first[] = "a", second[] = "b";
     static const double losses[] = {1, 0.5};
-    loss_curve curves[2] = {make_curve(first, losses, 2), make_curve(second, losses, 2)};
+    struct loss_curve curves[2] = {make_curve(first, losses, 2), make_curve(second, losses, 2)};
     curves[1].loss = TASK_MSE;
-    loss_axes axes;
+    struct loss_axes axes;
     mha_error error;
     assert_error(loss_axes_of(&axes, curves, 2, &error), &error, "a and b do not fit on one axis");
     free(curves[0].rows);
@@ -178,12 +179,12 @@ START_TEST(test_strange_names) {
         "`touch x` $(touch y)", "''.system('touch z').''", "caf\xc3\xa9 \xe2\x9c\x93",
         "line?break? ?&lt;", "~/a|b!#"};
     enum { COUNT = sizeof names / sizeof *names };
-    loss_curve curves[COUNT];
+    struct loss_curve curves[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         curves[i] = make_curve(names[i], (const double[]){1, 0.5}, 2);
     }
     mha_error error;
-    const picture_options options = {folder_path("loss.svg"), NULL};
+    const struct picture_options options = {folder_path("loss.svg"), NULL};
     mha_status status = draw_curves(curves, COUNT, &options, &error);
     ck_assert_msg(status == MHA_OK, "%s", error.text);
     char *svg = read_text("loss.svg");
@@ -200,13 +201,13 @@ END_TEST
 
 START_TEST(test_twenty_runs) {
     char names[20][32];
-    loss_curve curves[20];
+    struct loss_curve curves[20];
     for (size_t i = 0; i < 20; i++) {
         snprintf(names[i], sizeof names[i], "runs/experiment_%zu", i);
         curves[i] = make_curve(names[i], (const double[]){1, 0.5, 0.01}, 3);
     }
     mha_error error;
-    const picture_options options = {folder_path("loss.svg"), NULL};
+    const struct picture_options options = {folder_path("loss.svg"), NULL};
     ck_assert_int_eq(draw_curves(curves, 20, &options, &error), MHA_OK);
     char *svg = read_text("loss.svg");
     for (size_t i = 0; i < 20; i++) {
@@ -221,11 +222,11 @@ END_TEST
 
 START_TEST(test_accuracy_has_a_panel) {
     char name[] = "run";
-    loss_curve curve = make_curve(name, (const double[]){2, 1.5}, 2);
+    struct loss_curve curve = make_curve(name, (const double[]){2, 1.5}, 2);
     curve.rows[0].eval_accuracy = 0.1;
     curve.rows[1].eval_accuracy = 0.9;
     mha_error error;
-    const picture_options options = {folder_path("loss.svg"), NULL};
+    const struct picture_options options = {folder_path("loss.svg"), NULL};
     ck_assert_int_eq(draw_curves(&curve, 1, &options, &error), MHA_OK);
     char *svg = read_text("loss.svg");
     double places[8][2];

@@ -11,9 +11,9 @@
 /* The script that is kept draws the same picture, and so by itself. */
 START_TEST(test_kept_script) {
     char name[] = "a 'run' `touch x`";
-    loss_curve curve = make_curve(name, (const double[]){1, 0.5}, 2);
+    struct loss_curve curve = make_curve(name, (const double[]){1, 0.5}, 2);
     mha_error error;
-    const picture_options options = {folder_path("it's.svg"), folder_path("script.gp")};
+    const struct picture_options options = {folder_path("it's.svg"), folder_path("script.gp")};
     ck_assert_int_eq(draw_curves(&curve, 1, &options, &error), MHA_OK);
     ck_assert_uint_eq(folder_count(), 2);
     char *svg = read_text("it's.svg"), *text = read_text("script.gp");
@@ -36,9 +36,9 @@ END_TEST
 START_TEST(test_output_is_no_command) {
     ck_assert_int_eq(chdir(folder_path("")), 0);
     char name[] = "run";
-    loss_curve curve = make_curve(name, (const double[]){1, 0.5}, 2);
+    struct loss_curve curve = make_curve(name, (const double[]){1, 0.5}, 2);
     mha_error error;
-    const picture_options options = {"|touch x;.svg", "script.gp"};
+    const struct picture_options options = {"|touch x;.svg", "script.gp"};
     ck_assert_int_eq(draw_curves(&curve, 1, &options, &error), MHA_OK);
     char *text = read_text("script.gp"), *bytes;
     size_t size;

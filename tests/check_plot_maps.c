@@ -12,19 +12,19 @@
 enum { MOST_CELLS = 4096 };
 
 /* A filled rectangle of the picture: its colour and corners. */
-typedef struct filled_cell {
+struct filled_cell {
     int red, green, blue;
     double left, right, top, bottom;
-} filled_cell;
+};
 
-static filled_cell cells[MOST_CELLS];
+static struct filled_cell cells[MOST_CELLS];
 
 /* The rectangles of the maps, in the order they were drawn, without the colour scale: all are as
  * large as the first one. */
 static size_t find_cells(const char *svg) {
     size_t count = 0;
     for (const char *at = svg; (at = strstr(at, "<polygon fill = 'rgb(")) != NULL; at++) {
-        filled_cell cell;
+        struct filled_cell cell;
         double x[4], y[4];
         int found = sscanf(at,
             "<polygon fill = 'rgb(%d, %d, %d)' points = '%lf,%lf %lf,%lf %lf,%lf %lf,%lf '/>",
@@ -48,12 +48,13 @@ static size_t find_cells(const char *svg) {
     return count;
 }
 
-static double lightness(const filled_cell *cell) {
+static double lightness(const struct filled_cell *cell) {
     return (0.3 * cell->red + 0.6 * cell->green + 0.1 * cell->blue) / 255;
 }
 
-attention_maps make_maps(size_t heads, size_t queries, size_t keys, const mha_real *weights) {
-    attention_maps maps = {.title = "run_1: task reverse, held-out example 0",
+struct attention_maps make_maps(
+    size_t heads, size_t queries, size_t keys, const mha_real *weights) {
+    struct attention_maps maps = {.title = "run_1: task reverse, held-out example 0",
         .heads = heads,
         .queries = queries,
         .keys = keys,
@@ -70,16 +71,16 @@ attention_maps make_maps(size_t heads, size_t queries, size_t keys, const mha_re
     return maps;
 }
 
-void free_maps(attention_maps *maps) {
+void free_maps(struct attention_maps *maps) {
     free(maps->query_labels);
     free(maps->key_labels);
 }
 
-static char *draw_maps(const attention_maps *maps) {
+static char *draw_maps(const struct attention_maps *maps) {
     mha_error error;
-    script variables;
-    picture_size size;
-    const picture_options options = {folder_path("heads.svg"), NULL};
+    struct script variables;
+    struct picture_size size;
+    const struct picture_options options = {folder_path("heads.svg"), NULL};
     ck_assert_int_eq(maps_check(maps, &error), MHA_OK);
     ck_assert_int_eq(script_open(&variables, &error), MHA_OK);
     maps_variables(variables.stream, &size, maps);
@@ -106,7 +107,7 @@ static void find_text(double *x, double *y, const char *svg, const char *text) {
 /* BR-42: rows are queries from top to bottom, columns are keys from left to right. */
 START_TEST(test_orientation) {
     static const mha_real weights[] = {0, 0, 1, 1, 0, 0};
-    attention_maps maps = make_maps(1, 2, 3, weights);
+    struct attention_maps maps = make_maps(1, 2, 3, weights);
     char *svg = draw_maps(&maps);
     ck_assert_uint_eq(find_cells(svg), 6);
     double label_x, label_y;
@@ -149,7 +150,7 @@ START_TEST(test_every_cell_is_visible) {
         for (size_t w = 0; w < count; w++) {
             weights[w] = (mha_real)(w % 11) / 10;
         }
-        attention_maps maps = make_maps(sizes[i][0], sizes[i][1], sizes[i][2], weights);
+        struct attention_maps maps = make_maps(sizes[i][0], sizes[i][1], sizes[i][2], weights);
         char *svg = draw_maps(&maps);
         ck_assert_uint_eq(find_cells(svg), count);
         for (size_t w = 0; w < count; w++) {
@@ -174,7 +175,7 @@ START_TEST(test_scale_does_not_follow_the_weights) {
     static const mha_real *const maps_of[] = {zero, equal, one};
     int red[3];
     for (size_t i = 0; i < 3; i++) {
-        attention_maps maps = make_maps(1, 2, 2, maps_of[i]);
+        struct attention_maps maps = make_maps(1, 2, 2, maps_of[i]);
         char *svg = draw_maps(&maps);
         ck_assert_uint_eq(find_cells(svg), 4);
         red[i] = cells[0].red * 1000000 + cells[0].green * 1000 + cells[0].blue;
@@ -194,7 +195,7 @@ END_TEST
 /* A weight that is no number is a white cell with a cross. */
 START_TEST(test_not_finite) {
     static const mha_real weights[] = {0.5F, 0.5F, NAN, INFINITY, 1, 0};
-    attention_maps maps = make_maps(1, 3, 2, weights);
+    struct attention_maps maps = make_maps(1, 3, 2, weights);
     char *svg = draw_maps(&maps);
     ck_assert_uint_eq(find_cells(svg), 6);
     size_t white = 0;
@@ -212,7 +213,7 @@ END_TEST
 START_TEST(test_blocked_pairs_are_marked) {
     static const mha_real weights[] = {1, 0, 0.5F, 0.5F};
     static const unsigned char blocked[] = {0, 1, 0, 0};
-    attention_maps maps = make_maps(1, 2, 2, weights);
+    struct attention_maps maps = make_maps(1, 2, 2, weights);
     maps.blocked = blocked;
     char *svg = draw_maps(&maps);
     ck_assert_uint_eq(find_cells(svg), 4);
@@ -226,7 +227,7 @@ END_TEST
 /* Labels are texts, '%' included; heads are named one by one unless they were averaged. */
 START_TEST(test_labels_and_names) {
     static const mha_real weights[] = {1, 0, 0, 1, 0, 1, 1, 0};
-    attention_maps maps = make_maps(2, 2, 2, weights);
+    struct attention_maps maps = make_maps(2, 2, 2, weights);
     snprintf(maps.query_labels[0], MAP_LABEL_SIZE, "%%");
     snprintf(maps.query_labels[1], MAP_LABEL_SIZE, "a_{b}^'`x`");
     snprintf(maps.key_labels[0], MAP_LABEL_SIZE, "100%%s%%n");
@@ -261,7 +262,8 @@ START_TEST(test_too_large_or_empty) {
     static const char *const texts[] = {
         "1025 queries", "1025 keys", "2 heads of 1024 queries", "0 queries", "0 keys"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        attention_maps maps = {.heads = sizes[i][0], .queries = sizes[i][1], .keys = sizes[i][2]};
+        struct attention_maps maps = {
+            .heads = sizes[i][0], .queries = sizes[i][1], .keys = sizes[i][2]};
         mha_error error;
         assert_error(maps_check(&maps, &error), &error, texts[i]);
     }

@@ -13,14 +13,14 @@
 /* In the terminal: plain characters, no form feed, no escape sequence into a file. */
 START_TEST(test_curves_in_the_terminal) {
     char first[] = "runs/a_1", second[] = "runs/b";
-    loss_curve curves[2] = {make_curve(first, (const double[]){2, 1.5, 1.2, 1}, 4),
+    struct loss_curve curves[2] = {make_curve(first, (const double[]){2, 1.5, 1.2, 1}, 4),
         make_curve(second, (const double[]){2.5, 1.9, 1.8, 1.7}, 4)};
     int file = open(folder_path("text"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     fflush(stdout);
     int kept = dup(STDOUT_FILENO);
     ck_assert(file >= 0 && kept >= 0 && dup2(file, STDOUT_FILENO) >= 0);
     mha_error error;
-    const picture_options options = {NULL, NULL};
+    const struct picture_options options = {NULL, NULL};
     mha_status status = draw_curves(curves, 2, &options, &error);
     fflush(stdout);
     dup2(kept, STDOUT_FILENO);
@@ -42,7 +42,7 @@ START_TEST(test_curves_in_the_terminal) {
 END_TEST
 
 static void assert_printed(
-    const attention_maps *maps, size_t width, bool utf8, const char *wanted) {
+    const struct attention_maps *maps, size_t width, bool utf8, const char *wanted) {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -57,7 +57,7 @@ static void assert_printed(
 START_TEST(test_numbers_in_the_terminal) {
     static const mha_real weights[] = {0, 0, 1, 1, 0, 0, NAN, 0.25F, 0.75F, 0.125F, 0.5F, 0.375F};
     static const unsigned char blocked[] = {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-    attention_maps maps = make_maps(2, 2, 3, weights);
+    struct attention_maps maps = make_maps(2, 2, 3, weights);
     maps.blocked = blocked;
     assert_printed(&maps, 80, false,
         "\n   head 0               head 1\n"
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(test_shades_in_the_terminal) {
     static const mha_real weights[] = {0, 0.2F, 0.45F, 0.65F, 0.85F, 1, 0.1F, NAN};
-    attention_maps maps = make_maps(1, 2, 4, weights);
+    struct attention_maps maps = make_maps(1, 2, 4, weights);
     for (size_t i = 0; i < 4; i++) {
         snprintf(maps.key_labels[i], MAP_LABEL_SIZE, "%c", (int)('a' + i));
     }

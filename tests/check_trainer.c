@@ -38,7 +38,7 @@ static struct trainer make_trainer(const char *name, const struct settings *chan
 }
 
 static double run_steps(struct trainer *trainer, size_t first, size_t last) {
-    struct step_result result = {.loss = NAN};
+    struct step_result result = {.loss = (double)NAN};
     mha_error error;
     for (size_t n = first; n <= last; n++) {
         ck_assert_msg(trainer_step(&result, trainer, n, &error) == MHA_OK, "%s", error.text);

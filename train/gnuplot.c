@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "memory.h"
 
 extern char **environ;
 
@@ -25,12 +25,12 @@ enum { SPAWN_FAILED = 127 };
 
 enum { LARGEST_PICTURE = 1 << 28, LARGEST_COMPLAINT = 1 << 16 };
 
-typedef struct buffer {
+struct buffer {
     char *bytes; /* size bytes and a final 0 */
     size_t size, capacity;
-} buffer;
+};
 
-static bool buffer_add(buffer *into, const char *bytes, size_t size) {
+static bool buffer_add(struct buffer *into, const char *bytes, size_t size) {
     if (into->size + size + 1 > into->capacity) {
         size_t capacity = 2 * (into->size + size) + 4096;
         char *larger = realloc(into->bytes, capacity);
@@ -49,10 +49,10 @@ static bool buffer_add(buffer *into, const char *bytes, size_t size) {
 }
 
 /* gnuplot while it runs. A closed descriptor is -1. */
-typedef struct gnuplot_process {
+struct gnuplot_process {
     pid_t pid;
     int input, output, complaints; /* our ends of its standard streams */
-} gnuplot_process;
+};
 
 static void close_end(int *end) {
     if (*end >= 0) {
@@ -111,14 +111,14 @@ static int spawn(pid_t *pid, int input, int output, int complaints) {
 
 static mha_status failed_to_start(int failure, mha_error *error) {
     if (failure == ENOENT) {
-        return report(error, MHA_ERROR_FILE,
+        return mha_fail(error, MHA_ERROR_FILE,
             "gnuplot, which draws the pictures, was not found (Debian package gnuplot-nox)");
     }
-    return report(error, MHA_ERROR_FILE,
+    return mha_fail(error, MHA_ERROR_FILE,
         "gnuplot could not be started: %s (Debian package gnuplot-nox)", strerror(failure));
 }
 
-static mha_status start(gnuplot_process *process, mha_error *error) {
+static mha_status start(struct gnuplot_process *process, mha_error *error) {
     int input[2], output[2] = {-1, -1}, complaints[2] = {-1, -1};
     int failure = 0;
     if (!make_pipe(input) || !make_pipe(output) || !make_pipe(complaints)) {
@@ -130,7 +130,7 @@ static mha_status start(gnuplot_process *process, mha_error *error) {
     close_end(&input[0]);
     close_end(&output[1]);
     close_end(&complaints[1]);
-    *process = (gnuplot_process){process->pid, input[1], output[0], complaints[0]};
+    *process = (struct gnuplot_process){process->pid, input[1], output[0], complaints[0]};
     if (failure == 0) {
         fcntl(process->input, F_SETFL, O_NONBLOCK);
         return MHA_OK;
@@ -157,7 +157,7 @@ static void feed(int *end, const char *script, size_t size, size_t *written) {
 
 /* Reads once, and closes at the end. False when memory is short. Of more than `most` bytes the rest
  * is dropped. */
-static bool drain(int *end, buffer *into, size_t most) {
+static bool drain(int *end, struct buffer *into, size_t most) {
     char bytes[16384];
     ssize_t size = read(*end, bytes, sizeof bytes);
     if (size <= 0) {
@@ -170,8 +170,8 @@ static bool drain(int *end, buffer *into, size_t most) {
     return buffer_add(into, bytes, (size_t)size < room ? (size_t)size : room);
 }
 
-static mha_status talk(gnuplot_process *process, buffer *output, buffer *complaints,
-    const char *script, size_t size, mha_error *error) {
+static mha_status talk(struct gnuplot_process *process, struct buffer *output,
+    struct buffer *complaints, const char *script, size_t size, mha_error *error) {
     size_t written = 0;
     while (process->output >= 0 || process->complaints >= 0) {
         struct pollfd ends[3] = {{process->input, POLLOUT, 0}, {process->output, POLLIN, 0},
@@ -180,7 +180,7 @@ static mha_status talk(gnuplot_process *process, buffer *output, buffer *complai
             if (errno == EINTR) {
                 continue;
             }
-            return report(error, MHA_ERROR_FILE, "gnuplot: poll failed: %s", strerror(errno));
+            return mha_fail(error, MHA_ERROR_FILE, "gnuplot: poll failed: %s", strerror(errno));
         }
         bool enough_memory = true;
         if (ends[0].revents != 0) {
@@ -196,7 +196,7 @@ static mha_status talk(gnuplot_process *process, buffer *output, buffer *complai
             return no_memory(error);
         }
         if (output->size == LARGEST_PICTURE) {
-            return report(error, MHA_ERROR_SIZE, "the picture has more than %d bytes",
+            return mha_fail(error, MHA_ERROR_SIZE, "the picture has more than %d bytes",
                 (int)LARGEST_PICTURE - 1);
         }
     }
@@ -224,8 +224,8 @@ static const char *error_line(char *complaints) {
     return first != NULL ? first : "it gave no reason";
 }
 
-static mha_status finish(
-    gnuplot_process *process, buffer *complaints, mha_status status, mha_error *error) {
+static mha_status finish(struct gnuplot_process *process, struct buffer *complaints,
+    mha_status status, mha_error *error) {
     close_end(&process->input);
     close_end(&process->output);
     close_end(&process->complaints);
@@ -235,20 +235,20 @@ static mha_status finish(
     int state = 0;
     while (waitpid(process->pid, &state, 0) < 0) {
         if (errno != EINTR) {
-            return report(error, MHA_ERROR_FILE, "gnuplot: %s", strerror(errno));
+            return mha_fail(error, MHA_ERROR_FILE, "gnuplot: %s", strerror(errno));
         }
     }
     if (status != MHA_OK) {
         return status;
     }
     if (WIFSIGNALED(state)) {
-        return report(error, MHA_ERROR_FILE, "gnuplot was ended by signal %d", WTERMSIG(state));
+        return mha_fail(error, MHA_ERROR_FILE, "gnuplot was ended by signal %d", WTERMSIG(state));
     }
     if (WEXITSTATUS(state) == SPAWN_FAILED) {
         return failed_to_start(ENOENT, error);
     }
     if (WEXITSTATUS(state) != 0) {
-        return report(error, MHA_ERROR_FILE, "gnuplot failed with status %d: %.300s",
+        return mha_fail(error, MHA_ERROR_FILE, "gnuplot failed with status %d: %.300s",
             WEXITSTATUS(state), error_line(complaints->bytes));
     }
     return MHA_OK;
@@ -256,8 +256,8 @@ static mha_status finish(
 
 mha_status gnuplot_run(
     char **bytes, size_t *size, const char *script, size_t script_size, mha_error *error) {
-    buffer output = {0}, complaints = {0};
-    gnuplot_process process = {0};
+    struct buffer output = {0}, complaints = {0};
+    struct gnuplot_process process = {0};
     *bytes = NULL;
     *size = 0;
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;

@@ -9,7 +9,7 @@
 
 #include <mha/io.h>
 
-#include "report.h"
+#include "memory.h"
 #include "run_json.h"
 
 /* run.json as text; the whole of it, since jansson does not tell what could not be read. */
@@ -17,12 +17,12 @@ static mha_status load_json(json_t **root, const char *path, mha_error *error) {
     json_error_t problem;
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        return report(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
+        return mha_fail(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
     }
     *root = json_loadf(file, JSON_REJECT_DUPLICATES, &problem);
     fclose(file);
     if (*root == NULL) {
-        return report(error, MHA_ERROR_FORMAT, "%s:%d: %s", path, problem.line, problem.text);
+        return mha_fail(error, MHA_ERROR_FORMAT, "%s:%d: %s", path, problem.line, problem.text);
     }
     return MHA_OK;
 }
@@ -37,19 +37,19 @@ static mha_status read_settings(struct run *run, const char *path, mha_error *er
     const char *task_name = json_string_value(json_object_get(root, "task"));
     const char *wrong = NULL;
     if (program == NULL || strcmp(program, "mha") != 0 || task_name == NULL) {
-        status = report(error, MHA_ERROR_FORMAT, "%s was not written by mha", path);
+        status = mha_fail(error, MHA_ERROR_FORMAT, "%s was not written by mha", path);
     } else if ((run->task = task_find(task_name)) == NULL) {
-        status = report(error, MHA_ERROR_FORMAT, "%s: unknown task '%s'", path, task_name);
+        status = mha_fail(error, MHA_ERROR_FORMAT, "%s: unknown task '%s'", path, task_name);
     } else if (!settings_from_json(&run->settings, json_object_get(root, "settings"), &wrong)) {
-        status =
-            report(error, MHA_ERROR_FORMAT, "%s: setting '%s' is missing or unusable", path, wrong);
+        status = mha_fail(
+            error, MHA_ERROR_FORMAT, "%s: setting '%s' is missing or unusable", path, wrong);
     }
     json_decref(root);
     if (status == MHA_OK) {
         mha_error shape_error;
         status = mha_shape_check(&run->settings.shape, &shape_error);
         if (status != MHA_OK) {
-            report(error, status, "%s: %s", path, shape_error.text);
+            mha_fail(error, status, "%s: %s", path, shape_error.text);
         }
     }
     return status;
@@ -61,10 +61,10 @@ static mha_status take_weights(
     const size_t width = shape->width, entries = width * width;
     const mha_array *heads = mha_npz_find(npz, "heads");
     if (heads == NULL || heads->dtype != MHA_INT64 || heads->rank != 0) {
-        return report(error, MHA_ERROR_FORMAT, "%s: 'heads' is missing or not one integer", path);
+        return mha_fail(error, MHA_ERROR_FORMAT, "%s: 'heads' is missing or not one integer", path);
     }
     if (*(const int64_t *)heads->data != (int64_t)shape->heads) {
-        return report(error, MHA_ERROR_FORMAT, "%s: heads is %lld, run.json says %zu", path,
+        return mha_fail(error, MHA_ERROR_FORMAT, "%s: heads is %lld, run.json says %zu", path,
             (long long)*(const int64_t *)heads->data, shape->heads);
     }
     run->weights = allocate_zeroed(MHA_WEIGHT_COUNT * entries, sizeof *run->weights);
@@ -75,11 +75,11 @@ static mha_status take_weights(
         const char *name = mha_value_shape_of((mha_value)(MHA_FIRST_WEIGHT + i), shape).name;
         const mha_array *array = mha_npz_find(npz, name);
         if (array == NULL || array->dtype != MHA_FLOAT32) {
-            return report(
+            return mha_fail(
                 error, MHA_ERROR_FORMAT, "%s: '%s' is missing or not float32", path, name);
         }
         if (array->rank != 2 || array->dims[0] != width || array->dims[1] != width) {
-            return report(error, MHA_ERROR_FORMAT,
+            return mha_fail(error, MHA_ERROR_FORMAT,
                 "%s: '%s' holds %zu numbers, width %zu needs (%zu, %zu)", path, name,
                 mha_array_count(array), width, width, width);
         }
@@ -183,18 +183,18 @@ static mha_status read_rows(
             line[length - 1] = '\0';
         }
         if (number == 1 && strcmp(line, LOG_HEADER) != 0) {
-            status = report(error, MHA_ERROR_FORMAT, "%s:1: not the header of a log", path);
+            status = mha_fail(error, MHA_ERROR_FORMAT, "%s:1: not the header of a log", path);
         } else if (number > 1 && (!complete || !read_row(&row, line))) {
             status =
-                report(error, MHA_ERROR_FORMAT, "%s:%zu: not a row of 7 numbers", path, number);
+                mha_fail(error, MHA_ERROR_FORMAT, "%s:%zu: not a row of 7 numbers", path, number);
         } else if (number > 1 && !append_row(rows, count, &row)) {
             status = no_memory(error);
         }
     }
     if (status == MHA_OK && ferror(file)) {
-        status = report(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
+        status = mha_fail(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
     } else if (status == MHA_OK && number == 0) {
-        status = report(error, MHA_ERROR_FORMAT, "%s is empty", path);
+        status = mha_fail(error, MHA_ERROR_FORMAT, "%s is empty", path);
     }
     free(line);
     return status;
@@ -210,7 +210,7 @@ mha_status run_read_log(
     }
     FILE *file = fopen(path, "r");
     mha_status status = file == NULL
-                            ? report(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno))
+                            ? mha_fail(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno))
                             : read_rows(rows, count, file, path, error);
     if (file != NULL) {
         fclose(file);

@@ -11,7 +11,7 @@
 
 #include <mha/io.h>
 
-#include "report.h"
+#include "memory.h"
 #include "run_json.h"
 
 static const char *const run_files[] = {"run.json", "log.tsv", "weights.npz"};
@@ -54,7 +54,7 @@ static mha_status create_parents(const char *folder, mha_error *error) {
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            status = report(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
+            status = mha_fail(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
         }
         *slash = '/';
     }
@@ -84,14 +84,14 @@ mha_status run_create_folder(bool *made, const char *folder, bool force, mha_err
         return MHA_OK;
     }
     if (errno != EEXIST) {
-        return report(error, MHA_ERROR_FILE, "%s: %s", folder, strerror(errno));
+        return mha_fail(error, MHA_ERROR_FILE, "%s: %s", folder, strerror(errno));
     }
     if (!force) {
-        return report(error, MHA_ERROR_FILE,
+        return mha_fail(error, MHA_ERROR_FILE,
             "%s exists; choose another folder with -o, or replace a run with --force", folder);
     }
     if (!holds_our_run(folder)) {
-        return report(error, MHA_ERROR_FILE,
+        return mha_fail(error, MHA_ERROR_FILE,
             "%s exists and holds no run.json of mha; --force does not replace it", folder);
     }
     remove_files(folder);
@@ -161,7 +161,7 @@ mha_status run_write_weights(const char *folder, const struct settings *settings
 
 /* The reason of the write that just failed on folder/log.tsv. */
 static mha_status log_failed(const char *folder, mha_error *error) {
-    return report(error, MHA_ERROR_FILE, "%s/log.tsv: %s", folder, strerror(errno));
+    return mha_fail(error, MHA_ERROR_FILE, "%s/log.tsv: %s", folder, strerror(errno));
 }
 
 mha_status run_open_log(FILE **log, const char *folder, mha_error *error) {

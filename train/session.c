@@ -91,8 +91,8 @@ static mha_status log_refused(
     const struct session *session, const struct step_result *update, mha_error *error) {
     const struct log_row row = {.step = session->result->step + 1,
         .loss = update->loss,
-        .eval_loss = NAN,
-        .eval_accuracy = NAN,
+        .eval_loss = (double)NAN,
+        .eval_accuracy = (double)NAN,
         .learning_rate = update->learning_rate,
         .gradient_norm = update->gradient_norm,
         .seconds = elapsed(session)};
@@ -156,7 +156,7 @@ static mha_status finish_files(struct session *session, mha_error *error) {
 
 mha_status session_run(struct session_result *result, struct trainer *trainer,
     const struct session_options *options, mha_error *error) {
-    *result = (struct session_result){.score = {NAN, NAN, NAN}};
+    *result = (struct session_result){.score = {(double)NAN, (double)NAN, (double)NAN}};
     struct session session = {.trainer = trainer, .options = options, .result = result};
     bool made;
     mha_status status = run_create_folder(&made, options->folder, options->force, error);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "memory.h"
 
 static void draw_weights(struct trainer *trainer) {
     const size_t width = trainer->settings.shape.width;
@@ -19,7 +19,7 @@ static mha_status create_layer(struct trainer *trainer, mha_error *error) {
     mha_status status = mha_shape_check(shape, error);
     if (status == MHA_OK &&
         (shape->batch == 0 || shape->target_length == 0 || shape->source_length == 0)) {
-        status = report(error, MHA_ERROR_SHAPE,
+        status = mha_fail(error, MHA_ERROR_SHAPE,
             "batch %zu, target length %zu and source length %zu must all be at least 1",
             shape->batch, shape->target_length, shape->source_length);
     }
@@ -142,7 +142,7 @@ static double batch_loss(
     const mha_shape *shape = &trainer->settings.shape;
     const size_t rows = count * shape->target_length;
     if (trainer->task->loss == TASK_MSE) {
-        *classes = (mha_class_score){.loss = NAN};
+        *classes = (mha_class_score){.loss = (double)NAN};
         return mha_mse_loss(
             doutput, trainer->output, trainer->batch.target, NULL, rows, shape->width);
     }
@@ -180,7 +180,7 @@ mha_status trainer_step(
     result->learning_rate = sgd.learning_rate;
     result->gradient_norm = mha_gradient_norm(trainer->gradients, trainer->weight_count);
     if (!isfinite(result->loss)) {
-        return report(error, MHA_ERROR_NOT_FINITE, "the loss is %s",
+        return mha_fail(error, MHA_ERROR_NOT_FINITE, "the loss is %s",
             isnan(result->loss) ? "nan" : "infinite");
     }
     return mha_sgd_step(trainer->weights, trainer->velocity, trainer->gradients,
@@ -217,7 +217,7 @@ static void add_chunk(struct sums *sums, const struct trainer *trainer, size_t c
 
 static struct score score_of(const struct sums *sums, enum task_loss loss) {
     struct score result = {
-        .loss = sums->loss / sums->counted, .accuracy = NAN, .relative_error = NAN};
+        .loss = sums->loss / sums->counted, .accuracy = (double)NAN, .relative_error = (double)NAN};
     if (loss == TASK_CROSS_ENTROPY) {
         result.accuracy = sums->correct / sums->counted;
     } else {

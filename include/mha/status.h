@@ -33,6 +33,17 @@ typedef struct mha_error {
     char text[MHA_ERROR_TEXT_SIZE]; /* one line, without a newline; cut where it does not fit */
 } mha_error;
 
+#if defined(__GNUC__)
+#define MHA_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define MHA_PRINTF(text, first)
+#endif
+
+/* Fills error, which may be NULL, as printf would, and returns status. Control characters become
+ * '?': the text stays one line and cannot steer a terminal, whatever a file name holds. For the
+ * library and for what is built on it. */
+mha_status mha_fail(mha_error *error, mha_status status, const char *format, ...) MHA_PRINTF(3, 4);
+
 /* What a status means in general, in words that stay valid for ever. */
 const char *mha_status_text(mha_status status);
 

@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/error.h"
-
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }

@@ -2,7 +2,6 @@
 
 #include <mha/values.h>
 
-#include "base/error.h"
 #include "base/size.h"
 
 /* Whether an array of these axes has a byte count in the widest precision, double complex. Sizes of

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "io/fail.h"
+#include <mha/status.h>
 
 enum { KEY_DESCR, KEY_ORDER, KEY_SHAPE, KEY_COUNT };
 
@@ -20,7 +20,7 @@ typedef struct reader {
 } reader;
 
 static mha_status malformed(const reader *r) {
-    return io_fail(r->error, MHA_ERROR_FORMAT,
+    return mha_fail(r->error, MHA_ERROR_FORMAT,
         "the .npy header is malformed at character %zu of %zu", r->at + 1, r->length);
 }
 
@@ -73,7 +73,7 @@ static mha_status refuse_dtype(const char *descr, size_t length, const reader *r
         }
     }
     quote[shown] = '\0';
-    return io_fail(r->error, MHA_ERROR_FORMAT,
+    return mha_fail(r->error, MHA_ERROR_FORMAT,
         "dtype '%s%s' is not '<f4', '<f8' or '<i8' (little-endian float32, float64, int64)", quote,
         shown < length ? "..." : "");
 }
@@ -101,7 +101,7 @@ static mha_status parse_order(reader *r) {
         return MHA_OK;
     }
     if (take(r, "True")) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "the array is in Fortran order; only C order is read (numpy.ascontiguousarray)");
     }
     return malformed(r);
@@ -109,7 +109,7 @@ static mha_status parse_order(reader *r) {
 
 static mha_status parse_axis(size_t *axis, reader *r) {
     if (take(r, "-")) {
-        return io_fail(r->error, MHA_ERROR_FORMAT, "the shape has a negative axis");
+        return mha_fail(r->error, MHA_ERROR_FORMAT, "the shape has a negative axis");
     }
     skip_spaces(r);
     size_t first = r->at;
@@ -117,7 +117,7 @@ static mha_status parse_axis(size_t *axis, reader *r) {
     for (; r->at < r->length && r->text[r->at] >= '0' && r->text[r->at] <= '9'; ++r->at) {
         size_t digit = (size_t)(r->text[r->at] - '0');
         if (!size_multiply(&value, value, 10) || !size_add(&value, value, digit)) {
-            return io_fail(r->error, MHA_ERROR_FORMAT, "the shape has an axis longer than %zu",
+            return mha_fail(r->error, MHA_ERROR_FORMAT, "the shape has an axis longer than %zu",
                 (size_t)SIZE_MAX);
         }
     }
@@ -139,7 +139,7 @@ static mha_status parse_shape(mha_array *array, reader *r) {
             return malformed(r);
         }
         if (array->rank == MHA_ARRAY_RANK) {
-            return io_fail(
+            return mha_fail(
                 r->error, MHA_ERROR_FORMAT, "the shape has more than %d axes", (int)MHA_ARRAY_RANK);
         }
         mha_status status = parse_axis(&array->dims[array->rank], r);
@@ -198,14 +198,14 @@ static mha_status parse_dictionary(mha_array *array, reader *r) {
     }
     for (size_t key = 0; key < KEY_COUNT; key++) {
         if (!found[key]) {
-            return io_fail(r->error, MHA_ERROR_FORMAT, "the .npy header has no '%s'", keys[key]);
+            return mha_fail(r->error, MHA_ERROR_FORMAT, "the .npy header has no '%s'", keys[key]);
         }
     }
     return take(r, "\n") && r->at == r->length ? MHA_OK : malformed(r);
 }
 
 static mha_status too_few(const reader *r, size_t size, size_t needed) {
-    return io_fail(r->error, MHA_ERROR_FORMAT,
+    return mha_fail(r->error, MHA_ERROR_FORMAT,
         "%zu bytes are too few for a .npy header of at least %zu", size, needed);
 }
 
@@ -215,12 +215,12 @@ static mha_status find_text(reader *r, size_t *offset, const unsigned char *byte
         return too_few(r, size, NPY_MAGIC_SIZE + 2);
     }
     if (memcmp(bytes, npy_magic, NPY_MAGIC_SIZE) != 0) {
-        return io_fail(r->error, MHA_ERROR_FORMAT, "this is not a .npy file");
+        return mha_fail(r->error, MHA_ERROR_FORMAT, "this is not a .npy file");
     }
     unsigned major = bytes[NPY_MAGIC_SIZE];
     unsigned minor = bytes[NPY_MAGIC_SIZE + 1];
     if (major < 1 || major > 3 || minor != 0) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             ".npy format version %u.%u is not 1.0, 2.0 or 3.0", major, minor);
     }
     const size_t digits = major == 1 ? 2 : 4;
@@ -233,7 +233,7 @@ static mha_status find_text(reader *r, size_t *offset, const unsigned char *byte
         length |= (uint32_t)bytes[NPY_MAGIC_SIZE + 2 + i] << 8 * i;
     }
     if (length > NPY_TEXT_MOST) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "a .npy header of %lu characters is longer than %d", (unsigned long)length,
             (int)NPY_TEXT_MOST);
     }
@@ -260,12 +260,12 @@ mha_status npy_parse(
     npy_print_shape(shape, array);
     size_t needed = 0;
     if (!npy_data_bytes(&needed, array)) {
-        return io_fail(error, MHA_ERROR_FORMAT,
+        return mha_fail(error, MHA_ERROR_FORMAT,
             "shape %s of %s needs more bytes than the %zu that are there", shape,
             npy_descr(array->dtype), size - *offset);
     }
     if (needed != size - *offset) {
-        return io_fail(error, MHA_ERROR_FORMAT, "shape %s of %s needs %zu bytes of data, not %zu",
+        return mha_fail(error, MHA_ERROR_FORMAT, "shape %s of %s needs %zu bytes of data, not %zu",
             shape, npy_descr(array->dtype), needed, size - *offset);
     }
     return MHA_OK;

@@ -11,7 +11,7 @@
 
 #include <zip.h>
 
-#include "io/fail.h"
+#include <mha/status.h>
 #include "io/npy.h"
 
 enum {
@@ -58,16 +58,16 @@ static mha_status zip_status(int code) {
  * memory is taken for it. */
 static mha_status check_member(reading *r, const zip_stat_t *member) {
     if (member->encryption_method != ZIP_EM_NONE) {
-        return io_fail(
+        return mha_fail(
             r->error, MHA_ERROR_FORMAT, "%s: member %s is encrypted", r->path, member->name);
     }
     if (member->comp_method != ZIP_CM_STORE && member->comp_method != ZIP_CM_DEFLATE) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "%s: member %s has compression method %d, not 0 (stored) or 8 (deflated)", r->path,
             member->name, (int)member->comp_method);
     }
     if (member->comp_size > r->size - r->packed) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "%s: member %s claims %llu bytes of a file of %llu bytes, %llu of them taken", r->path,
             member->name, (unsigned long long)member->comp_size, (unsigned long long)r->size,
             (unsigned long long)r->packed);
@@ -76,7 +76,7 @@ static mha_status check_member(reading *r, const zip_stat_t *member) {
     bool stored = member->comp_method == ZIP_CM_STORE;
     if (stored ? member->size != member->comp_size
                : member->size / DEFLATE_RATIO_MOST > member->comp_size) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "%s: member %s claims to unpack %llu bytes from %llu", r->path, member->name,
             (unsigned long long)member->size, (unsigned long long)member->comp_size);
     }
@@ -97,12 +97,12 @@ static mha_status unpack(
     }
     if (got < 0) {
         zip_error_t *cause = zip_file_get_error(file);
-        return io_fail(r->error, zip_status(zip_error_code_zip(cause)),
+        return mha_fail(r->error, zip_status(zip_error_code_zip(cause)),
             "%s: member %s, after %zu of %zu bytes: %s", r->path, name, have, size,
             zip_error_strerror(cause));
     }
     if (have < size || got > 0) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "%s: member %s has %s bytes than the %zu it claims", r->path, name,
             got > 0 ? "more" : "fewer", size);
     }
@@ -115,7 +115,7 @@ static mha_status read_member(
         ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     zip_stat_t member;
     if (zip_stat_index(r->zip, index, 0, &member) != 0 || (member.valid & known) != known) {
-        return io_fail(r->error, MHA_ERROR_FORMAT, "%s: member %s has no size", r->path, name);
+        return mha_fail(r->error, MHA_ERROR_FORMAT, "%s: member %s has no size", r->path, name);
     }
     mha_status status = check_member(r, &member);
     if (status != MHA_OK) {
@@ -124,13 +124,13 @@ static mha_status read_member(
     *size = (size_t)member.size;
     *bytes = member.size < PTRDIFF_MAX ? malloc(*size + 1) : NULL;
     if (*bytes == NULL) {
-        return io_fail(r->error, MHA_ERROR_MEMORY, "%s: no memory for the %llu bytes of member %s",
+        return mha_fail(r->error, MHA_ERROR_MEMORY, "%s: no memory for the %llu bytes of member %s",
             r->path, (unsigned long long)member.size, name);
     }
     zip_file_t *file = zip_fopen_index(r->zip, index, 0);
     if (file == NULL) {
         zip_error_t *cause = zip_get_error(r->zip);
-        return io_fail(r->error, zip_status(zip_error_code_zip(cause)), "%s: member %s: %s",
+        return mha_fail(r->error, zip_status(zip_error_code_zip(cause)), "%s: member %s: %s",
             r->path, name, zip_error_strerror(cause));
     }
     status = unpack(*bytes, *size, name, file, r);
@@ -143,7 +143,7 @@ static mha_status read_entry(entry *e, const char *name, zip_uint64_t index, rea
     size_t length = strlen(name) - strlen(".npy");
     e->name = malloc(length + 1);
     if (e->name == NULL) {
-        return io_fail(
+        return mha_fail(
             r->error, MHA_ERROR_MEMORY, "%s: no memory for the name of member %s", r->path, name);
     }
     memcpy(e->name, name, length);
@@ -157,7 +157,7 @@ static mha_status read_entry(entry *e, const char *name, zip_uint64_t index, rea
     mha_error reason;
     status = npy_parse(&e->array, &offset, e->member, size, &reason);
     if (status != MHA_OK) {
-        return io_fail(r->error, status, "%s: member %s: %s", r->path, name, reason.text);
+        return mha_fail(r->error, status, "%s: member %s: %s", r->path, name, reason.text);
     }
     memmove(e->member, e->member + offset, size - offset);
     e->array.name = e->name;
@@ -184,7 +184,7 @@ static mha_status read_entries(mha_npz *npz, zip_uint64_t members, reading *r) {
             return status;
         }
         if (mha_npz_find(npz, e->name) != &e->array) {
-            return io_fail(
+            return mha_fail(
                 r->error, MHA_ERROR_FORMAT, "%s: two members have the name %s", r->path, name);
         }
     }
@@ -194,7 +194,7 @@ static mha_status read_entries(mha_npz *npz, zip_uint64_t members, reading *r) {
 static mha_status read_archive(mha_npz **result, reading *r) {
     zip_int64_t members = zip_get_num_entries(r->zip, 0);
     if (members < 0 || members > MEMBERS_MOST) {
-        return io_fail(r->error, MHA_ERROR_FORMAT, "%s: %lld members are more than %d", r->path,
+        return mha_fail(r->error, MHA_ERROR_FORMAT, "%s: %lld members are more than %d", r->path,
             (long long)members, (int)MEMBERS_MOST);
     }
     mha_npz *npz = calloc(1, sizeof *npz);
@@ -202,7 +202,7 @@ static mha_status read_archive(mha_npz **result, reading *r) {
     if (npz == NULL || entries == NULL) {
         free(npz);
         free(entries);
-        return io_fail(r->error, MHA_ERROR_MEMORY, "%s: no memory for %lld members", r->path,
+        return mha_fail(r->error, MHA_ERROR_MEMORY, "%s: no memory for %lld members", r->path,
             (long long)members);
     }
     npz->entries = entries;
@@ -220,14 +220,14 @@ static mha_status open_regular(int *descriptor, reading *r) {
     struct stat file;
     *descriptor = open(r->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (*descriptor < 0 || fstat(*descriptor, &file) != 0) {
-        return io_fail(r->error, MHA_ERROR_FILE, "cannot read %s: %s", r->path, strerror(errno));
+        return mha_fail(r->error, MHA_ERROR_FILE, "cannot read %s: %s", r->path, strerror(errno));
     }
     if (!S_ISREG(file.st_mode)) {
-        return io_fail(r->error, MHA_ERROR_FILE, "cannot read %s: it is %s", r->path,
+        return mha_fail(r->error, MHA_ERROR_FILE, "cannot read %s: it is %s", r->path,
             S_ISDIR(file.st_mode) ? "a folder" : "not a regular file");
     }
     if (file.st_size == 0) {
-        return io_fail(r->error, MHA_ERROR_FORMAT, "%s is empty", r->path);
+        return mha_fail(r->error, MHA_ERROR_FORMAT, "%s is empty", r->path);
     }
     r->size = (uint64_t)file.st_size;
     return MHA_OK;
@@ -241,14 +241,14 @@ static mha_status open_archive(int *descriptor, reading *r) {
         return MHA_OK;
     }
     if (code == ZIP_ER_NOZIP) {
-        return io_fail(r->error, MHA_ERROR_FORMAT,
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
             "%s is not an .npz file or is cut short: no zip directory in its %llu bytes", r->path,
             (unsigned long long)r->size);
     }
     zip_error_t cause;
     zip_error_init_with_code(&cause, code);
     mha_status status =
-        io_fail(r->error, zip_status(code), "%s: %s", r->path, zip_error_strerror(&cause));
+        mha_fail(r->error, zip_status(code), "%s: %s", r->path, zip_error_strerror(&cause));
     zip_error_fini(&cause);
     return status;
 }

@@ -9,7 +9,7 @@
 #include <zip.h>
 
 #include "base/size.h"
-#include "io/fail.h"
+#include <mha/status.h>
 #include "io/npy.h"
 #include "io/replace.h"
 
@@ -44,30 +44,30 @@ static mha_status check_array(
     const mha_array *array, size_t index, const char *path, mha_error *error) {
     size_t bytes = 0;
     if (array->name == NULL) {
-        return io_fail(error, MHA_ERROR_ARGUMENT, "%s: array %zu has no name", path, index);
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %zu has no name", path, index);
     }
     size_t length = strlen(array->name);
     if (length + sizeof ".npy" > MEMBER_NAME_MOST) {
-        return io_fail(error, MHA_ERROR_ARGUMENT,
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
             "%s: the name of array %zu has %zu bytes, more than %zu", path, index, length,
             MEMBER_NAME_MOST - sizeof ".npy");
     }
     if (array->rank > MHA_ARRAY_RANK) {
-        return io_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has %zu axes, more than %d", path,
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has %zu axes, more than %d", path,
             array->name, array->rank, (int)MHA_ARRAY_RANK);
     }
     if ((unsigned)array->dtype > (unsigned)MHA_INT64) {
-        return io_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has the unknown dtype %d", path,
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has the unknown dtype %d", path,
             array->name, (int)array->dtype);
     }
     if (!npy_data_bytes(&bytes, array)) {
         char shape[NPY_SHAPE_MOST];
         npy_print_shape(shape, array);
-        return io_fail(error, MHA_ERROR_SIZE, "%s: array %s of shape %s has more than %zu bytes",
+        return mha_fail(error, MHA_ERROR_SIZE, "%s: array %s of shape %s has more than %zu bytes",
             path, array->name, shape, (size_t)SIZE_MAX);
     }
     if (bytes > 0 && array->data == NULL) {
-        return io_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has no data", path, array->name);
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has no data", path, array->name);
     }
     return MHA_OK;
 }
@@ -75,7 +75,7 @@ static mha_status check_array(
 /* The status that a failure of libzip is reported as. */
 static mha_status zip_failure(zip_error_t *cause, const char *path, mha_error *error) {
     bool memory = zip_error_code_zip(cause) == ZIP_ER_MEMORY;
-    return io_fail(error, memory ? MHA_ERROR_MEMORY : MHA_ERROR_FILE, "cannot write %s: %s", path,
+    return mha_fail(error, memory ? MHA_ERROR_MEMORY : MHA_ERROR_FILE, "cannot write %s: %s", path,
         zip_error_strerror(cause));
 }
 
@@ -84,10 +84,10 @@ static mha_status member_failure(
     zip_error_t *cause = zip_get_error(zip);
     switch (zip_error_code_zip(cause)) {
     case ZIP_ER_EXISTS:
-        return io_fail(
+        return mha_fail(
             error, MHA_ERROR_ARGUMENT, "%s: two arrays have the name %s", path, array->name);
     case ZIP_ER_INVAL:
-        return io_fail(
+        return mha_fail(
             error, MHA_ERROR_ARGUMENT, "%s: the name %s is not UTF-8", path, array->name);
     default:
         return zip_failure(cause, path, error);
@@ -193,7 +193,7 @@ mha_status mha_npz_write(
     zip_source_t *source = zip_source_buffer_create(NULL, 0, 0, NULL);
     mha_status status = MHA_ERROR_MEMORY;
     if (headers == NULL || source == NULL) {
-        io_fail(error, status, "no memory to write %s with %zu arrays", path, count);
+        mha_fail(error, status, "no memory to write %s with %zu arrays", path, count);
     } else {
         status = build(source, path, arrays, count, headers, error);
     }

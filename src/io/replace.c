@@ -12,7 +12,7 @@
 
 #include <mha/io.h>
 
-#include "io/fail.h"
+#include <mha/status.h>
 
 enum {
     LINKS_MOST = 40,       /* symbolic links that are followed, as in the kernel */
@@ -31,7 +31,7 @@ struct replacement {
 
 /* MHA_ERROR_FILE with the reason that errno holds. */
 static mha_status fail(mha_error *error, const replacement *r) {
-    io_fail(error, MHA_ERROR_FILE, "cannot write %s: %s", r->path, strerror(errno));
+    mha_fail(error, MHA_ERROR_FILE, "cannot write %s: %s", r->path, strerror(errno));
     return MHA_ERROR_FILE;
 }
 
@@ -99,7 +99,7 @@ static mha_status inspect_target(
         return errno == ENOENT ? MHA_OK : fail(error, r);
     }
     if (!S_ISREG(target.st_mode)) {
-        return io_fail(error, MHA_ERROR_FILE, "cannot write %s: it is %s", r->path,
+        return mha_fail(error, MHA_ERROR_FILE, "cannot write %s: it is %s", r->path,
             S_ISDIR(target.st_mode) ? "a folder" : "not a regular file");
     }
     if (faccessat(r->folder, r->name, W_OK, AT_EACCESS) != 0) {
@@ -139,7 +139,7 @@ mha_status replacement_begin(replacement **result, const char *path, mha_error *
     *result = NULL;
     replacement *r = calloc(1, sizeof *r);
     if (r == NULL) {
-        io_fail(error, MHA_ERROR_MEMORY, "no memory to write %s", path);
+        mha_fail(error, MHA_ERROR_MEMORY, "no memory to write %s", path);
         return MHA_ERROR_MEMORY;
     }
     r->path = path;

@@ -1,6 +1,5 @@
 #include "layer/checks.h"
 
-#include "base/error.h"
 #include "layer/tape.h"
 
 /* A named array; a list of them is searched for what is missing and what overlaps. */

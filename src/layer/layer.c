@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "layer/checks.h"
 #include "layer/tape.h"
 

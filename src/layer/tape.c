@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
 

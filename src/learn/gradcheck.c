@@ -7,7 +7,6 @@
 
 #include <mha/rng.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
 

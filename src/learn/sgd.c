@@ -1,7 +1,5 @@
 #include "base/real.h"
 
-#include "base/error.h"
-
 wide mha_gradient_norm(const mha_real *gradients, size_t count) {
     wide sum = 0;
     for (size_t i = 0; i < count; i++) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "memory.h"
 
 void *case_array(struct check_case *made, size_t count, size_t size) {
     void *array = made->array_count < CASE_ARRAYS ? allocate_zeroed(count, size) : NULL;

@@ -1,7 +1,7 @@
 /* Cases of the losses. Each is one number of a prediction (B,T,D). */
 #include "checks/case.h"
 
-#include "report.h"
+#include "memory.h"
 
 static size_t positions_of(const struct check_case *made) {
     return made->shape.batch * made->shape.target_length;

@@ -1,7 +1,7 @@
 /* Cases of single routines. */
 #include "checks/case.h"
 
-#include "report.h"
+#include "memory.h"
 
 /* A stage of the layer alone: its inputs are the blocks, its result the output. */
 

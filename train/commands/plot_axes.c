@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "report.h"
+#include "memory.h"
 
 enum { LARGEST_COUNT = 100 };
 
@@ -15,13 +15,13 @@ static bool is_drawable(double loss) {
 }
 
 /* What is seen of all losses before the axis is chosen. */
-typedef struct loss_extent {
+struct loss_extent {
     double least, most, least_positive;
     size_t drawable, infinite, not_positive, rows, last_step;
     size_t first_step;
-} loss_extent;
+};
 
-static void look_at(loss_extent *extent, double loss) {
+static void look_at(struct loss_extent *extent, double loss) {
     if (isnan(loss)) {
         return;
     }
@@ -39,8 +39,9 @@ static void look_at(loss_extent *extent, double loss) {
     }
 }
 
-static loss_extent measure(loss_axes *axes, const loss_curve *curves, size_t count) {
-    loss_extent extent = {.least = (double)INFINITY,
+static struct loss_extent measure(
+    struct loss_axes *axes, const struct loss_curve *curves, size_t count) {
+    struct loss_extent extent = {.least = (double)INFINITY,
         .most = -(double)INFINITY,
         .least_positive = (double)INFINITY,
         .first_step = SIZE_MAX};
@@ -58,7 +59,7 @@ static loss_extent measure(loss_axes *axes, const loss_curve *curves, size_t cou
     return extent;
 }
 
-static void choose_y_range(loss_axes *axes, const loss_extent *extent) {
+static void choose_y_range(struct loss_axes *axes, const struct loss_extent *extent) {
     axes->log_axis = extent->most > 0 && extent->most >= 10 * extent->least_positive &&
                      2 * extent->not_positive < extent->drawable;
     axes->not_positive = axes->log_axis ? extent->not_positive : 0;
@@ -80,11 +81,11 @@ static void choose_y_range(loss_axes *axes, const loss_extent *extent) {
     }
 }
 
-static mha_status check_same_loss(const loss_curve *curves, size_t count, mha_error *error) {
+static mha_status check_same_loss(const struct loss_curve *curves, size_t count, mha_error *error) {
     for (size_t c = 1; c < count; c++) {
         if (curves[c].loss != curves[0].loss) {
             bool first = curves[0].loss == TASK_CROSS_ENTROPY;
-            return report(error, MHA_ERROR_ARGUMENT,
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
                 "%.180s and %.180s do not fit on one axis: %s and %s", curves[0].name,
                 curves[c].name, first ? "cross-entropy" : "mean squared error",
                 first ? "mean squared error" : "cross-entropy");
@@ -93,25 +94,26 @@ static mha_status check_same_loss(const loss_curve *curves, size_t count, mha_er
     return MHA_OK;
 }
 
-mha_status loss_axes_of(loss_axes *axes, const loss_curve *curves, size_t count, mha_error *error) {
-    *axes = (loss_axes){0};
+mha_status loss_axes_of(
+    struct loss_axes *axes, const struct loss_curve *curves, size_t count, mha_error *error) {
+    *axes = (struct loss_axes){0};
     if (count > LARGEST_COUNT) {
-        return report(error, MHA_ERROR_SIZE,
+        return mha_fail(error, MHA_ERROR_SIZE,
             "%zu runs are too many for one picture, which holds %d", count, (int)LARGEST_COUNT);
     }
     mha_status status = check_same_loss(curves, count, error);
     if (status != MHA_OK) {
         return status;
     }
-    loss_extent extent = measure(axes, curves, count);
+    struct loss_extent extent = measure(axes, curves, count);
     const char *name = count == 0 ? "no run" : curves[0].name;
     const char *others = count > 1 ? " and the other runs" : "";
     if (extent.rows == 0) {
-        return report(error, MHA_ERROR_FORMAT, "nothing to draw: the log of %.300s%s has 0 rows",
+        return mha_fail(error, MHA_ERROR_FORMAT, "nothing to draw: the log of %.300s%s has 0 rows",
             name, others);
     }
     if (extent.drawable == 0) {
-        return report(error, MHA_ERROR_FORMAT,
+        return mha_fail(error, MHA_ERROR_FORMAT,
             "nothing to draw: the log of %.300s%s has %zu rows and no finite loss", name, others,
             extent.rows);
     }
@@ -126,11 +128,11 @@ mha_status loss_axes_of(loss_axes *axes, const loss_curve *curves, size_t count,
     return MHA_OK;
 }
 
-double shown_loss(const loss_axes *axes, double loss) {
+double shown_loss(const struct loss_axes *axes, double loss) {
     return is_drawable(loss) && (!axes->log_axis || loss > 0) ? loss : (double)NAN;
 }
 
-bool loss_curve_is_visible(const loss_axes *axes, const loss_curve *curve) {
+bool loss_curve_is_visible(const struct loss_axes *axes, const struct loss_curve *curve) {
     for (size_t i = 0; i < curve->count; i++) {
         if (!isnan(shown_loss(axes, curve->rows[i].loss)) ||
             !isnan(shown_loss(axes, curve->rows[i].eval_loss))) {

@@ -7,7 +7,7 @@ enum { MARKS_A_CURVE = 10, NAME_LIMIT = 160, LARGEST_ROWS = 4000, BUCKETS = 1000
 
 enum { TRAINING_LOSS, HELD_OUT_LOSS, HELD_OUT_ACCURACY, COLUMNS };
 
-static double field(const loss_axes *axes, const struct log_row *row, int column) {
+static double field(const struct loss_axes *axes, const struct log_row *row, int column) {
     switch (column) {
     case TRAINING_LOSS:
         return shown_loss(axes, row->loss);
@@ -20,19 +20,19 @@ static double field(const loss_axes *axes, const struct log_row *row, int column
 
 /* Of a log with more rows than a picture has pixels, each of BUCKETS stretches of rows is drawn as
  * two points: the least of its values where it begins, the largest where it ends. */
-static bool is_thinned(const loss_curve *curve) {
+static bool is_thinned(const struct loss_curve *curve) {
     return curve->count > LARGEST_ROWS;
 }
 
-static size_t point_count(const loss_curve *curve) {
+static size_t point_count(const struct loss_curve *curve) {
     return is_thinned(curve) ? 2 * BUCKETS : curve->count;
 }
 
-static size_t bucket_start(const loss_curve *curve, size_t bucket) {
+static size_t bucket_start(const struct loss_curve *curve, size_t bucket) {
     return curve->count / BUCKETS * bucket + curve->count % BUCKETS * bucket / BUCKETS;
 }
 
-static size_t point_step(const loss_curve *curve, size_t i) {
+static size_t point_step(const struct loss_curve *curve, size_t i) {
     if (!is_thinned(curve)) {
         return curve->rows[i].step;
     }
@@ -40,7 +40,8 @@ static size_t point_step(const loss_curve *curve, size_t i) {
         .step;
 }
 
-static double point_value(const loss_axes *axes, const loss_curve *curve, size_t i, int column) {
+static double point_value(
+    const struct loss_axes *axes, const struct loss_curve *curve, size_t i, int column) {
     if (!is_thinned(curve)) {
         return field(axes, &curve->rows[i], column);
     }
@@ -55,13 +56,15 @@ static double point_value(const loss_axes *axes, const loss_curve *curve, size_t
 }
 
 /* A point with a gap on both sides is no line; it is seen by its mark. */
-static bool is_isolated(const loss_axes *axes, const loss_curve *curve, size_t i, int column) {
+static bool is_isolated(
+    const struct loss_axes *axes, const struct loss_curve *curve, size_t i, int column) {
     return (i == 0 || !isfinite(point_value(axes, curve, i - 1, column))) &&
            (i + 1 == point_count(curve) || !isfinite(point_value(axes, curve, i + 1, column)));
 }
 
 /* The marks of run c stand elsewhere than those of the run before it. */
-static void write_rows(FILE *stream, const loss_axes *axes, const loss_curve *curve, size_t c) {
+static void write_rows(
+    FILE *stream, const struct loss_axes *axes, const struct loss_curve *curve, size_t c) {
     size_t count = point_count(curve);
     size_t stride = count / MARKS_A_CURVE + 1;
     size_t phase = c * (stride * 5 / 13 + 1) % stride;
@@ -111,7 +114,7 @@ enum { NAME_SIZE = 4 * NAME_LIMIT + 8 };
 /* The texts of the picture, and the characters of the longest name in the legend and of the title.
  */
 static void write_names(FILE *stream, size_t *longest, size_t *title_length,
-    const loss_curve *curves, size_t count, size_t limit) {
+    const struct loss_curve *curves, size_t count, size_t limit) {
     char name[NAME_SIZE], title[NAME_SIZE + 16];
     script_array(stream, "names", count);
     *longest = strlen("held-out loss (thick)");
@@ -131,8 +134,8 @@ static void write_names(FILE *stream, size_t *longest, size_t *title_length,
 }
 
 /* Lays the legend out in columns and makes the picture large enough for it. */
-static void fit_legend(FILE *stream, picture_size *size, const loss_axes *axes, size_t count,
-    size_t longest, size_t title_length, bool in_terminal) {
+static void fit_legend(FILE *stream, struct picture_size *size, const struct loss_axes *axes,
+    size_t count, size_t longest, size_t title_length, bool in_terminal) {
     size_t entries = count == 1 ? 2 : in_terminal ? count : count + 2;
     size_t entry_width = in_terminal ? longest + 6 : 8 * longest + 76;
     if (!in_terminal) {
@@ -153,8 +156,8 @@ static void fit_legend(FILE *stream, picture_size *size, const loss_axes *axes, 
         entry_width);
 }
 
-void loss_variables(FILE *stream, picture_size *size, const loss_axes *axes,
-    const loss_curve *curves, size_t count, bool in_terminal) {
+void loss_variables(FILE *stream, struct picture_size *size, const struct loss_axes *axes,
+    const struct loss_curve *curves, size_t count, bool in_terminal) {
     size_t longest, title_length;
     size_t limit = in_terminal && size->width < NAME_LIMIT + 16 ? size->width - 16 : NAME_LIMIT;
     write_names(stream, &longest, &title_length, curves, count, limit);

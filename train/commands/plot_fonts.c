@@ -59,7 +59,7 @@ static bool fonts_are_installed(void) {
     return false;
 }
 
-void tell_missing_fonts(picture_kind kind) {
+void tell_missing_fonts(enum picture_kind kind) {
     if ((kind == PICTURE_PNG || kind == PICTURE_PDF) && !fonts_are_installed()) {
         complain("no fonts found, so the picture may show boxes for letters (Debian package "
                  "fonts-liberation)");

@@ -6,16 +6,16 @@
 #include "options.h"
 #include "plot.h"
 #include "plot_maps.h"
-#include "report.h"
+#include "memory.h"
 #include "run.h"
 #include "trainer.h"
 
-typedef struct heads_request {
-    picture_options picture;
+struct heads_request {
+    struct picture_options picture;
     const char *folder;
     size_t example;
     bool average;
-} heads_request;
+};
 
 enum { KEY_EXAMPLE = 0x300, KEY_AVERAGE };
 
@@ -24,7 +24,7 @@ static const struct argp_option options_table[] = {
     {"average", KEY_AVERAGE, NULL, 0, "Draw one map, the mean of all heads", 0}, {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    heads_request *request = state->input;
+    struct heads_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->picture;
@@ -53,7 +53,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 struct drawing {
     struct run run;
     struct trainer trainer; /* of one sample */
-    attention_maps maps;
+    struct attention_maps maps;
     mha_real *mean;
     unsigned char *blocked;
     char title[256];
@@ -63,7 +63,7 @@ struct drawing {
 static mha_status fill_example(struct trainer *trainer, size_t example, mha_error *error) {
     const size_t count = held_out_count(trainer);
     if (example >= count) {
-        return report(error, MHA_ERROR_ARGUMENT,
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
             "there is no held-out example %zu: task %s has %zu, counted from 0", example,
             trainer->task->name, count);
     }
@@ -90,7 +90,7 @@ static mha_status compute(struct drawing *drawing, size_t example, mha_error *er
 
 static mha_status mark_blocked(struct drawing *drawing, mha_error *error) {
     const mha_mask *mask = trainer_mask(&drawing->trainer);
-    attention_maps *maps = &drawing->maps;
+    struct attention_maps *maps = &drawing->maps;
     if (mask == NULL) {
         return MHA_OK;
     }
@@ -112,7 +112,7 @@ static mha_status mark_blocked(struct drawing *drawing, mha_error *error) {
 }
 
 static mha_status label_positions(struct drawing *drawing, mha_error *error) {
-    attention_maps *maps = &drawing->maps;
+    struct attention_maps *maps = &drawing->maps;
     const struct task *origin = drawing->trainer.task;
     maps->query_labels = calloc(maps->queries, sizeof *maps->query_labels);
     maps->key_labels = calloc(maps->keys, sizeof *maps->key_labels);
@@ -133,7 +133,7 @@ static mha_status label_positions(struct drawing *drawing, mha_error *error) {
 }
 
 static mha_status take_average(struct drawing *drawing, mha_error *error) {
-    attention_maps *maps = &drawing->maps;
+    struct attention_maps *maps = &drawing->maps;
     drawing->mean = calloc(maps->queries * maps->keys, sizeof *drawing->mean);
     if (drawing->mean == NULL) {
         return no_memory(error);
@@ -145,14 +145,15 @@ static mha_status take_average(struct drawing *drawing, mha_error *error) {
     return MHA_OK;
 }
 
-static mha_status prepare(struct drawing *drawing, const heads_request *request, mha_error *error) {
+static mha_status prepare(
+    struct drawing *drawing, const struct heads_request *request, mha_error *error) {
     mha_status status = run_read(&drawing->run, request->folder, error);
     if (status != MHA_OK) {
         return status;
     }
     const mha_shape *shape = &drawing->run.settings.shape;
-    attention_maps *maps = &drawing->maps;
-    *maps = (attention_maps){.title = drawing->title,
+    struct attention_maps *maps = &drawing->maps;
+    *maps = (struct attention_maps){.title = drawing->title,
         .heads = shape->heads,
         .queries = shape->target_length,
         .keys = shape->source_length};
@@ -164,7 +165,7 @@ static mha_status prepare(struct drawing *drawing, const heads_request *request,
     }
     maps->weights = mha_tape_value(drawing->trainer.tape, MHA_ATTENTION_WEIGHTS);
     if (maps->weights == NULL) {
-        return report(error, MHA_ERROR_STATE, "the tape holds no attention weights");
+        return mha_fail(error, MHA_ERROR_STATE, "the tape holds no attention weights");
     }
     if ((status = mark_blocked(drawing, error)) != MHA_OK ||
         (status = label_positions(drawing, error)) != MHA_OK) {
@@ -173,11 +174,12 @@ static mha_status prepare(struct drawing *drawing, const heads_request *request,
     return request->average ? take_average(drawing, error) : MHA_OK;
 }
 
-static mha_status draw(struct drawing *drawing, const heads_request *request, mha_error *error) {
-    picture_kind kind;
+static mha_status draw(
+    struct drawing *drawing, const struct heads_request *request, mha_error *error) {
+    enum picture_kind kind;
     mha_status status = picture_kind_of(&kind, &request->picture, error);
     if (status == MHA_OK && kind == PICTURE_TEXT && request->picture.kept_script != NULL) {
-        status = report(error, MHA_ERROR_ARGUMENT,
+        status = mha_fail(error, MHA_ERROR_ARGUMENT,
             "--keep-script needs -o PIC: in the terminal heads are drawn without gnuplot");
     }
     if (status != MHA_OK || (status = prepare(drawing, request, error)) != MHA_OK) {
@@ -187,12 +189,12 @@ static mha_status draw(struct drawing *drawing, const heads_request *request, mh
         maps_print(stdout, &drawing->maps, terminal_size().width, terminal_is_utf8());
         return MHA_OK;
     }
-    script variables;
+    struct script variables;
     if ((status = script_open(&variables, error)) != MHA_OK) {
         return status;
     }
     tell_missing_fonts(kind);
-    picture_size size;
+    struct picture_size size;
     maps_variables(variables.stream, &size, &drawing->maps);
     status = script_close(&variables, error);
     if (status == MHA_OK) {
@@ -210,7 +212,7 @@ int plot_heads(int argc, char **argv) {
         "queries, "
         "columns are keys, colours run from 0 to 1.",
         children, NULL, NULL};
-    heads_request request = {0};
+    struct heads_request request = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &request);
     mha_error error;
     struct drawing drawing = {0};

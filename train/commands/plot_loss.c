@@ -6,17 +6,17 @@
 #include "options.h"
 #include "plot.h"
 #include "plot_curves.h"
-#include "report.h"
+#include "memory.h"
 #include "run.h"
 
-typedef struct loss_request {
-    picture_options picture;
+struct loss_request {
+    struct picture_options picture;
     char **folders;
     size_t count;
-} loss_request;
+};
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
-    loss_request *request = state->input;
+    struct loss_request *request = state->input;
     (void)argument;
     switch (key) {
     case ARGP_KEY_INIT:
@@ -45,7 +45,7 @@ static char *name_of(const char *folder) {
 }
 
 /* One run with its rows and name, which belong to the curve. */
-static mha_status read_curve(loss_curve *curve, const char *folder, mha_error *error) {
+static mha_status read_curve(struct loss_curve *curve, const char *folder, mha_error *error) {
     struct run found;
     mha_status status = run_read(&found, folder, error);
     if (status != MHA_OK) {
@@ -62,7 +62,8 @@ static mha_status read_curve(loss_curve *curve, const char *folder, mha_error *e
 }
 
 /* What the picture does not show. */
-static void tell_omissions(const loss_axes *axes, const loss_curve *curves, size_t count) {
+static void tell_omissions(
+    const struct loss_axes *axes, const struct loss_curve *curves, size_t count) {
     if (axes->not_positive > 0) {
         complain("%zu %s at or below zero %s not shown", axes->not_positive,
             axes->not_positive == 1 ? "point" : "points", axes->not_positive == 1 ? "is" : "are");
@@ -78,23 +79,24 @@ static void tell_omissions(const loss_axes *axes, const loss_curve *curves, size
     }
 }
 
-static mha_status draw(const loss_request *request, loss_curve *curves, mha_error *error) {
-    picture_kind kind;
+static mha_status draw(
+    const struct loss_request *request, struct loss_curve *curves, mha_error *error) {
+    enum picture_kind kind;
     mha_status status = picture_kind_of(&kind, &request->picture, error);
     for (size_t c = 0; c < request->count && status == MHA_OK; c++) {
         status = read_curve(&curves[c], request->folders[c], error);
     }
-    loss_axes axes;
+    struct loss_axes axes;
     if (status == MHA_OK) {
         status = loss_axes_of(&axes, curves, request->count, error);
     }
-    script variables;
+    struct script variables;
     if (status != MHA_OK || (status = script_open(&variables, error)) != MHA_OK) {
         return status;
     }
     tell_omissions(&axes, curves, request->count);
     tell_missing_fonts(kind);
-    picture_size size = terminal_size();
+    struct picture_size size = terminal_size();
     loss_variables(variables.stream, &size, &axes, curves, request->count, kind == PICTURE_TEXT);
     status = script_close(&variables, error);
     if (status == MHA_OK) {
@@ -111,10 +113,10 @@ int plot_loss(int argc, char **argv) {
     static const struct argp argp = {NULL, parse, "RUN...",
         "Draw the training and held-out loss of runs, and their held-out accuracy, over the steps.",
         children, NULL, NULL};
-    loss_request request = {0};
+    struct loss_request request = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &request);
     mha_error error;
-    loss_curve *curves = calloc(request.count + 1, sizeof *curves);
+    struct loss_curve *curves = calloc(request.count + 1, sizeof *curves);
     mha_status status = curves != NULL ? draw(&request, curves, &error) : no_memory(&error);
     for (size_t c = 0; curves != NULL && c < request.count; c++) {
         free(curves[c].name);

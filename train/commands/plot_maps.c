@@ -5,22 +5,22 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "report.h"
+#include "memory.h"
 
 enum {
     LARGEST_SIDE = 1024,    /* queries or keys of a map */
     LARGEST_CELLS = 1 << 17 /* of all maps */
 };
 
-mha_status maps_check(const attention_maps *maps, mha_error *error) {
+mha_status maps_check(const struct attention_maps *maps, mha_error *error) {
     if (maps->queries == 0 || maps->keys == 0 || maps->heads == 0) {
-        return report(error, MHA_ERROR_SIZE,
+        return mha_fail(error, MHA_ERROR_SIZE,
             "nothing to draw: %zu heads of %zu queries and %zu keys", maps->heads, maps->queries,
             maps->keys);
     }
     if (maps->queries > LARGEST_SIDE || maps->keys > LARGEST_SIDE ||
         maps->heads > LARGEST_CELLS / (maps->queries * maps->keys)) {
-        return report(error, MHA_ERROR_SIZE,
+        return mha_fail(error, MHA_ERROR_SIZE,
             "%zu heads of %zu queries and %zu keys are too much for one page, which holds maps of "
             "at "
             "most %d by %d and %d cells in all",
@@ -42,7 +42,7 @@ void maps_average(
     }
 }
 
-void map_name(char *text, size_t size, const attention_maps *maps, size_t head) {
+void map_name(char *text, size_t size, const struct attention_maps *maps, size_t head) {
     if (maps->averaged > 0) {
         snprintf(text, size, "mean of %zu heads", maps->averaged);
     } else {
@@ -50,7 +50,8 @@ void map_name(char *text, size_t size, const attention_maps *maps, size_t head) 
     }
 }
 
-cell_kind map_cell(double *weight, const attention_maps *maps, size_t head, size_t t, size_t s) {
+enum cell_kind map_cell(
+    double *weight, const struct attention_maps *maps, size_t head, size_t t, size_t s) {
     size_t index = (head * maps->queries + t) * maps->keys + s;
     *weight = (double)maps->weights[index];
     if (!isfinite(*weight)) {
@@ -59,13 +60,13 @@ cell_kind map_cell(double *weight, const attention_maps *maps, size_t head, size
     return maps->blocked != NULL && maps->blocked[index] != 0 ? CELL_BLOCKED : CELL_WEIGHT;
 }
 
-typedef struct map_layout {
+struct map_layout {
     size_t cell_width, cell_height, map_width, map_height;
     size_t label_width, label_depth; /* of the labels left of and below a map */
     size_t query_step, key_step;     /* every how many a label fits */
     bool rotated;                    /* key labels run upwards */
     size_t columns, rows, left, top, across_step, down_step;
-} map_layout;
+};
 
 enum {
     LETTER = 8, /* width of a character, at most */
@@ -81,7 +82,7 @@ static size_t clamp(size_t value, size_t least, size_t most) {
 }
 
 /* Cells are square while that keeps them visible; a map with one long side gets oblong ones. */
-static void choose_cells(map_layout *layout, const attention_maps *maps) {
+static void choose_cells(struct map_layout *layout, const struct attention_maps *maps) {
     size_t side = maps->heads == 1   ? 520
                   : maps->heads == 2 ? 420
                   : maps->heads <= 4 ? 320
@@ -109,7 +110,7 @@ static size_t longest_label(char (*labels)[MAP_LABEL_SIZE], size_t count) {
     return longest;
 }
 
-static void choose_labels(map_layout *layout, const attention_maps *maps) {
+static void choose_labels(struct map_layout *layout, const struct attention_maps *maps) {
     size_t key_length = longest_label(maps->key_labels, maps->keys);
     size_t key_width = key_length * LETTER + 4;
     layout->rotated = key_length > 3 && key_width > layout->cell_width;
@@ -121,7 +122,7 @@ static void choose_labels(map_layout *layout, const attention_maps *maps) {
 }
 
 /* As many columns as bring the page near the proportions of a screen and leave few places empty. */
-static void choose_columns(map_layout *layout, const attention_maps *maps) {
+static void choose_columns(struct map_layout *layout, const struct attention_maps *maps) {
     double best = (double)INFINITY;
     for (size_t columns = 1; columns <= maps->heads; columns++) {
         size_t rows = (maps->heads + columns - 1) / columns;
@@ -137,7 +138,8 @@ static void choose_columns(map_layout *layout, const attention_maps *maps) {
     }
 }
 
-static void choose_layout(map_layout *layout, picture_size *size, const attention_maps *maps) {
+static void choose_layout(
+    struct map_layout *layout, struct picture_size *size, const struct attention_maps *maps) {
     choose_cells(layout, maps);
     choose_labels(layout, maps);
     layout->top = 84;
@@ -174,13 +176,14 @@ static void write_labels(
     }
 }
 
-static void write_cells(FILE *stream, const attention_maps *maps, bool *blocked, bool *not_finite) {
+static void write_cells(
+    FILE *stream, const struct attention_maps *maps, bool *blocked, bool *not_finite) {
     for (size_t head = 0; head < maps->heads; head++) {
         script_data_begin(stream, "weights", head + 1);
         for (size_t t = 0; t < maps->queries; t++) {
             for (size_t s = 0; s < maps->keys; s++) {
                 double weight;
-                cell_kind kind = map_cell(&weight, maps, head, t, s);
+                enum cell_kind kind = map_cell(&weight, maps, head, t, s);
                 *blocked |= kind == CELL_BLOCKED;
                 *not_finite |= kind == CELL_NOT_FINITE;
                 fprintf(stream, "%zu %zu ", s, t);
@@ -192,8 +195,8 @@ static void write_cells(FILE *stream, const attention_maps *maps, bool *blocked,
     }
 }
 
-void maps_variables(FILE *stream, picture_size *size, const attention_maps *maps) {
-    map_layout layout = {0};
+void maps_variables(FILE *stream, struct picture_size *size, const struct attention_maps *maps) {
+    struct map_layout layout = {0};
     choose_layout(&layout, size, maps);
     script_text(stream, "title", maps->title);
     fprintf(stream, "panels = %zu\n", maps->heads);

@@ -5,12 +5,12 @@
 
 enum { NUMBER_CELLS = 64 }; /* larger maps are drawn in shades */
 
-typedef struct text_style {
+struct text_style {
     size_t cell_width; /* columns of a cell */
     size_t label_width;
     size_t map_width; /* columns of a map with its labels and the gap behind it */
     bool numbers, utf8;
-} text_style;
+};
 
 /* Text in at least `width` columns, right-aligned, without anything that a terminal would obey. */
 static void print_right(FILE *out, const char *text, size_t width) {
@@ -38,11 +38,11 @@ static size_t longest(char (*labels)[MAP_LABEL_SIZE], size_t count) {
     return width;
 }
 
-static text_style choose_style(const attention_maps *maps, size_t width, bool utf8) {
+static struct text_style choose_style(const struct attention_maps *maps, size_t width, bool utf8) {
     size_t labels = longest(maps->query_labels, maps->queries);
     size_t keys = longest(maps->key_labels, maps->keys);
     size_t number_width = keys > 4 ? keys + 1 : 5;
-    text_style style = {.cell_width = 2, .label_width = labels, .utf8 = utf8};
+    struct text_style style = {.cell_width = 2, .label_width = labels, .utf8 = utf8};
     if (maps->queries * maps->keys <= NUMBER_CELLS && labels + number_width * maps->keys <= width) {
         style.numbers = true;
         style.cell_width = number_width;
@@ -53,7 +53,8 @@ static text_style choose_style(const attention_maps *maps, size_t width, bool ut
     return style;
 }
 
-static void print_cell(FILE *out, const text_style *style, cell_kind kind, double weight) {
+static void print_cell(
+    FILE *out, const struct text_style *style, enum cell_kind kind, double weight) {
     static const char *const shades[] = {" ", "\u2591", "\u2592", "\u2593", "\u2588"};
     char text[8];
     if (style->numbers && kind == CELL_WEIGHT) {
@@ -75,19 +76,20 @@ static void print_cell(FILE *out, const text_style *style, cell_kind kind, doubl
     }
 }
 
-static void print_row(
-    FILE *out, const attention_maps *maps, const text_style *style, size_t head, size_t t) {
+static void print_row(FILE *out, const struct attention_maps *maps, const struct text_style *style,
+    size_t head, size_t t) {
     print_right(out, maps->query_labels[t], style->label_width);
     fputc(' ', out);
     for (size_t s = 0; s < maps->keys; s++) {
         double weight;
-        cell_kind kind = map_cell(&weight, maps, head, t, s);
+        enum cell_kind kind = map_cell(&weight, maps, head, t, s);
         print_cell(out, style, kind, weight);
     }
 }
 
 /* The labels below the columns; where they are longer than a cell, every n-th. */
-static void print_key_labels(FILE *out, const attention_maps *maps, const text_style *style) {
+static void print_key_labels(
+    FILE *out, const struct attention_maps *maps, const struct text_style *style) {
     size_t longest_label = longest(maps->key_labels, maps->keys);
     size_t step = 1;
     while (
@@ -109,8 +111,8 @@ static void print_key_labels(FILE *out, const attention_maps *maps, const text_s
 }
 
 /* A line of maps side by side, `first` to `last` - 1. */
-static void print_band(
-    FILE *out, const attention_maps *maps, const text_style *style, size_t first, size_t last) {
+static void print_band(FILE *out, const struct attention_maps *maps, const struct text_style *style,
+    size_t first, size_t last) {
     for (size_t head = first; head < last; head++) {
         char name[48];
         map_name(name, sizeof name, maps, head);
@@ -134,8 +136,8 @@ static void print_band(
     }
 }
 
-void maps_print(FILE *out, const attention_maps *maps, size_t width, bool utf8) {
-    text_style style = choose_style(maps, width, utf8);
+void maps_print(FILE *out, const struct attention_maps *maps, size_t width, bool utf8) {
+    struct text_style style = choose_style(maps, width, utf8);
     print_left(out, maps->title, 0);
     fprintf(out, "\nrows are queries, columns are keys; %s, %s blocked by the mask, ? not finite\n",
         style.numbers ? "attention weights"

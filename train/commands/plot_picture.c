@@ -11,7 +11,7 @@
 #include <mha/io.h>
 
 #include "gnuplot.h"
-#include "report.h"
+#include "memory.h"
 
 static const struct {
     const char *name;
@@ -36,7 +36,7 @@ static const struct argp_option options_table[] = {
     {0}};
 
 static error_t parse_option(int key, char *argument, struct argp_state *state) {
-    picture_options *options = state->input;
+    struct picture_options *options = state->input;
     switch (key) {
     case 'o':
         options->output = argument;
@@ -60,10 +60,11 @@ static bool has_control_character(const char *text) {
     return false;
 }
 
-mha_status picture_kind_of(picture_kind *kind, const picture_options *options, mha_error *error) {
+mha_status picture_kind_of(
+    enum picture_kind *kind, const struct picture_options *options, mha_error *error) {
     const char *path = options->output;
     if (has_control_character(path) || has_control_character(options->kept_script)) {
-        return report(error, MHA_ERROR_ARGUMENT, "the file name '%s' holds a control character",
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "the file name '%s' holds a control character",
             has_control_character(path) ? path : options->kept_script);
     }
     *kind = PICTURE_TEXT;
@@ -71,7 +72,7 @@ mha_status picture_kind_of(picture_kind *kind, const picture_options *options, m
         return MHA_OK;
     }
     if (options->kept_script != NULL && strcmp(path, options->kept_script) == 0) {
-        return report(
+        return mha_fail(
             error, MHA_ERROR_ARGUMENT, "'%s' cannot be both the picture and its script", path);
     }
     const char *slash = strrchr(path, '/');
@@ -79,15 +80,15 @@ mha_status picture_kind_of(picture_kind *kind, const picture_options *options, m
     const char *ending = strrchr(name, '.');
     for (int i = PICTURE_PNG; ending != NULL && i <= PICTURE_PDF; i++) {
         if (strcmp(ending + 1, kinds[i].name) == 0) {
-            *kind = (picture_kind)i;
+            *kind = (enum picture_kind)i;
             return MHA_OK;
         }
     }
-    return report(
+    return mha_fail(
         error, MHA_ERROR_ARGUMENT, "the picture '%s' does not end in .png, .svg or .pdf", path);
 }
 
-mha_status picture_check(picture_kind kind, const char *bytes, size_t size, mha_error *error) {
+mha_status picture_check(enum picture_kind kind, const char *bytes, size_t size, mha_error *error) {
     size_t begins = kinds[kind].begins_size, ends = kinds[kind].ends_size;
     size_t end = size;
     while (kind != PICTURE_PNG && end > 0 && strchr("\n\r ", bytes[end - 1]) != NULL) {
@@ -97,15 +98,15 @@ mha_status picture_check(picture_kind kind, const char *bytes, size_t size, mha_
         memcmp(bytes + end - ends, kinds[kind].ends, ends) == 0) {
         return MHA_OK;
     }
-    return report(error, MHA_ERROR_FORMAT, "gnuplot wrote %zu bytes that are no whole %s picture",
+    return mha_fail(error, MHA_ERROR_FORMAT, "gnuplot wrote %zu bytes that are no whole %s picture",
         size, kinds[kind].name);
 }
 
-picture_size terminal_size(void) {
-    picture_size size = {80, 24};
+struct picture_size terminal_size(void) {
+    struct picture_size size = {80, 24};
     struct winsize window;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
-        size = (picture_size){window.ws_col, window.ws_row};
+        size = (struct picture_size){window.ws_col, window.ws_row};
     }
     size.width = size.width < 40 ? 40 : size.width > 240 ? 240 : size.width;
     size.height = size.height < 12 ? 12 : size.height > 80 ? 80 : size.height;
@@ -140,9 +141,9 @@ static void write_output_file(FILE *stream, const char *path) {
 }
 
 /* The whole script. It writes to standard output, or to the file when it is to be kept. */
-static mha_status compose(script *whole, const picture_options *options, picture_kind kind,
-    const picture_size *size, const char *name, const script *variables, bool kept,
-    mha_error *error) {
+static mha_status compose(struct script *whole, const struct picture_options *options,
+    enum picture_kind kind, const struct picture_size *size, const char *name,
+    const struct script *variables, bool kept, mha_error *error) {
     mha_status status = script_open(whole, error);
     if (status != MHA_OK) {
         return status;
@@ -201,11 +202,12 @@ static void print_text(char *bytes) {
     }
 }
 
-static mha_status place(const picture_options *options, picture_kind kind, const picture_size *size,
-    const char *name, const script *variables, char *bytes, size_t byte_count, mha_error *error) {
+static mha_status place(const struct picture_options *options, enum picture_kind kind,
+    const struct picture_size *size, const char *name, const struct script *variables, char *bytes,
+    size_t byte_count, mha_error *error) {
     mha_status status = picture_check(kind, bytes, byte_count, error);
     if (status == MHA_OK && options->kept_script != NULL) {
-        script kept;
+        struct script kept;
         status = compose(&kept, options, kind, size, name, variables, true, error);
         if (status == MHA_OK) {
             status = write_file(options->kept_script, kept.text, kept.size, error);
@@ -220,14 +222,14 @@ static mha_status place(const picture_options *options, picture_kind kind, const
     return status;
 }
 
-mha_status picture_draw(const picture_options *options, const picture_size *size, const char *name,
-    const script *variables, mha_error *error) {
-    picture_kind kind;
+mha_status picture_draw(const struct picture_options *options, const struct picture_size *size,
+    const char *name, const struct script *variables, mha_error *error) {
+    enum picture_kind kind;
     mha_status status = picture_kind_of(&kind, options, error);
     if (status != MHA_OK) {
         return status;
     }
-    script whole;
+    struct script whole;
     status = compose(&whole, options, kind, size, name, variables, false, error);
     char *bytes = NULL;
     size_t byte_count = 0;

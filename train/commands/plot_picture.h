@@ -10,40 +10,41 @@
 
 #include "plot_variables.h"
 
-typedef enum picture_kind { PICTURE_TEXT, PICTURE_PNG, PICTURE_SVG, PICTURE_PDF } picture_kind;
+enum picture_kind { PICTURE_TEXT, PICTURE_PNG, PICTURE_SVG, PICTURE_PDF };
 
 /* The options that all pictures share: -o and --keep-script; NULL is not given. A child parser
  * whose input is a picture_options. */
-typedef struct picture_options {
+struct picture_options {
     const char *output;
     const char *kept_script;
-} picture_options;
+};
 
 extern const struct argp picture_argp;
 
 /* The kind that the ending of output asks for, PICTURE_TEXT without one. MHA_ERROR_ARGUMENT for
  * another ending, and for a file name with control characters, which no script can hold. */
-mha_status picture_kind_of(picture_kind *kind, const picture_options *options, mha_error *error);
+mha_status picture_kind_of(
+    enum picture_kind *kind, const struct picture_options *options, mha_error *error);
 
 /* Whether the bytes are a whole picture: gnuplot reports success on some failures. */
-mha_status picture_check(picture_kind kind, const char *bytes, size_t size, mha_error *error);
+mha_status picture_check(enum picture_kind kind, const char *bytes, size_t size, mha_error *error);
 
 /* Size in pixels of 1/96 inch, or in columns and lines of the terminal. */
-typedef struct picture_size {
+struct picture_size {
     size_t width, height;
-} picture_size;
+};
 
 /* The terminal's size, 80 by 24 when it is unknown, and at least 40 by 12. */
-picture_size terminal_size(void);
+struct picture_size terminal_size(void);
 /* Whether texts may leave ASCII: the locale of the environment is in UTF-8. */
 bool terminal_is_utf8(void);
 
 /* Says on standard error when a picture of this kind would lack its letters. */
-void tell_missing_fonts(picture_kind kind);
+void tell_missing_fonts(enum picture_kind kind);
 
 /* Draws the fixed script `name` with these variables: into the file that the options name, which is
  * replaced as a whole, or as text on standard output. On failure no file is left or changed. */
-mha_status picture_draw(const picture_options *options, const picture_size *size, const char *name,
-    const script *variables, mha_error *error);
+mha_status picture_draw(const struct picture_options *options, const struct picture_size *size,
+    const char *name, const struct script *variables, mha_error *error);
 
 #endif

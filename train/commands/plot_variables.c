@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "memory.h"
 
-mha_status script_open(script *made, mha_error *error) {
+mha_status script_open(struct script *made, mha_error *error) {
     made->text = NULL;
     made->size = 0;
     made->stream = open_memstream(&made->text, &made->size);
@@ -18,7 +18,7 @@ mha_status script_open(script *made, mha_error *error) {
     return MHA_OK;
 }
 
-mha_status script_close(script *made, mha_error *error) {
+mha_status script_close(struct script *made, mha_error *error) {
     int failed = ferror(made->stream);
     failed |= fclose(made->stream);
     made->stream = NULL;
@@ -28,12 +28,12 @@ mha_status script_close(script *made, mha_error *error) {
     return MHA_OK;
 }
 
-void script_free(script *made) {
+void script_free(struct script *made) {
     if (made->stream != NULL) {
         fclose(made->stream);
     }
     free(made->text);
-    *made = (script){0};
+    *made = (struct script){0};
 }
 
 size_t character_size(const char *bytes) {

@@ -7,15 +7,16 @@
 #include <mha/status.h>
 
 /* Text in memory that is written as a stream. */
-typedef struct script {
+struct script {
     FILE *stream;
     char *text; /* valid from script_close to script_free, with a final 0 */
     size_t size;
-} script;
+};
 
-mha_status script_open(script *made, mha_error *error);
-mha_status script_close(script *made, mha_error *error); /* MHA_ERROR_MEMORY when text is missing */
-void script_free(script *made);
+mha_status script_open(struct script *made, mha_error *error);
+mha_status script_close(
+    struct script *made, mha_error *error); /* MHA_ERROR_MEMORY when text is missing */
+void script_free(struct script *made);
 
 /* name = 'text'. Control characters and bytes that are no UTF-8 are written as '?'. */
 void script_text(FILE *stream, const char *name, const char *text);

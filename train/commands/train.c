@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "report.h"
+#include "memory.h"
 #include "run.h"
 #include "run_json.h"
 #include "score.h"

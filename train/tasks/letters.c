@@ -4,7 +4,7 @@
  * 5]).permutation(count); the first tenth of them is held out, whatever the seed of the run. */
 #include "symbols.h"
 #include "ngrams.h"
-#include "report.h"
+#include "memory.h"
 #include "table.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static void close_task(struct task_data *data) {
 
 static mha_status check_settings(const struct settings *settings, mha_error *error) {
     if (settings->causal == MHA_CAUSAL_OFF) {
-        return report(error, MHA_ERROR_MASK,
+        return mha_fail(error, MHA_ERROR_MASK,
             "task letters needs a causal mask: without it each position sees its own answer");
     }
     struct token_encoding encoding = encoding_of(&settings->shape);
@@ -48,7 +48,7 @@ static mha_status read_list(struct word_list *list, const char *path, mha_error 
         return MHA_OK;
     }
     bool default_missing = path == NULL || strcmp(path, DEFAULT_WORDS) == 0;
-    return report(error, status, "%.400s%s", cause.text,
+    return mha_fail(error, status, "%.400s%s", cause.text,
         status == MHA_ERROR_FILE && default_missing
             ? " (it comes with the package wamerican; --words FILE names another)"
             : "");
@@ -174,7 +174,6 @@ const struct task task_letters = {
     .classes = LETTER_SYMBOLS,
     .defaults = {.shape = {64, 12, 12, 64, 8},
         .causal = MHA_CAUSAL_SQUARE,
-        .seed = 0,
         .steps = 2000,
         .sgd = {.learning_rate = 1.0, .momentum = 0.9, .clip = 1.0},
         .schedule = SCHEDULE_COSINE,

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report.h"
+#include "memory.h"
 
 enum {
     S = LETTER_SYMBOLS,

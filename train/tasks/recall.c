@@ -2,7 +2,7 @@
  * shown, and the answer is its value. Drawn are the keys (the start of a shuffle of all of them),
  * then the values, then which key each query asks for. */
 #include "symbols.h"
-#include "report.h"
+#include "memory.h"
 #include "table.h"
 
 enum { KEYS = 16 };
@@ -14,7 +14,7 @@ static mha_status open_task(
     *data = NULL;
     const mha_shape *shape = &settings->shape;
     if (shape->source_length > KEYS) {
-        return report(error, MHA_ERROR_SHAPE,
+        return mha_fail(error, MHA_ERROR_SHAPE,
             "source length %zu is more than the %d keys of task recall, which must all differ",
             shape->source_length, KEYS);
     }
@@ -76,14 +76,9 @@ const struct task task_recall = {
     .answers = 1,
     .classes = DIGITS,
     .defaults = {.shape = {32, 8, 8, 32, 2},
-        .causal = MHA_CAUSAL_OFF,
-        .seed = 0,
         .steps = 300,
         .sgd = {.learning_rate = 0.3, .momentum = 0.9},
-        .schedule = SCHEDULE_CONSTANT,
-        .warmup = 0,
-        .eval_every = 10,
-        .words = NULL},
+        .eval_every = 10},
     .goal_text = "100 % (accuracy)",
     .goal = 0.999,
     .open = open_task,

@@ -1,6 +1,6 @@
 #include "symbols.h"
 
-#include "report.h"
+#include "memory.h"
 
 void encode_token(mha_real *row, size_t width, const struct token_encoding *encoding,
     int32_t symbol, int32_t position) {
@@ -66,14 +66,14 @@ mha_status check_width(const struct task *task, const struct token_encoding *enc
     size_t rest = encoding->symbols + 1;
     size_t features = encoding->positions > SIZE_MAX - rest ? SIZE_MAX : encoding->positions + rest;
     if (shape->width < features) {
-        return report(error, MHA_ERROR_SHAPE,
+        return mha_fail(error, MHA_ERROR_SHAPE,
             "width %zu cannot hold the %zu features of task %s (%zu symbols, %zu %s and 1)",
             shape->width, features, task->name, encoding->symbols, encoding->positions,
             encoding->positions_name);
     }
     size_t logits = task->answers * task->classes;
     if (shape->width < logits) {
-        return report(error, MHA_ERROR_SHAPE,
+        return mha_fail(error, MHA_ERROR_SHAPE,
             "width %zu cannot hold the %zu logits of task %s (%zu answers of %zu classes)",
             shape->width, logits, task->name, task->answers, task->classes);
     }
@@ -83,17 +83,17 @@ mha_status check_width(const struct task *task, const struct token_encoding *enc
 mha_status check_lengths(
     const struct task *task, const mha_shape *shape, size_t least, mha_error *error) {
     if (shape->target_length < least) {
-        return report(error, MHA_ERROR_SHAPE,
+        return mha_fail(error, MHA_ERROR_SHAPE,
             "target length %zu is too short for task %s, which needs at least %zu",
             shape->target_length, task->name, least);
     }
     if (task->cross && shape->source_length < least) {
-        return report(error, MHA_ERROR_SHAPE,
+        return mha_fail(error, MHA_ERROR_SHAPE,
             "source length %zu is too short for task %s, which needs at least %zu",
             shape->source_length, task->name, least);
     }
     if (!task->cross && shape->target_length != shape->source_length) {
-        return report(error, MHA_ERROR_SHAPE,
+        return mha_fail(error, MHA_ERROR_SHAPE,
             "target length %zu and source length %zu must be equal: task %s is self-attention",
             shape->target_length, shape->source_length, task->name);
     }

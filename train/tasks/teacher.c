@@ -1,7 +1,7 @@
 /* Teacher: inputs are N(0,1) and targets the output of another layer of the same sizes and mask,
  * whose weights are drawn from default_rng([seed, 4]). */
 #include "symbols.h"
-#include "report.h"
+#include "memory.h"
 #include "table.h"
 
 #include <math.h>
@@ -104,14 +104,9 @@ const struct task task_teacher = {
     .summary = "imitate a random layer of the same sizes",
     .loss = TASK_MSE,
     .defaults = {.shape = {32, 8, 8, 16, 4},
-        .causal = MHA_CAUSAL_OFF,
-        .seed = 0,
         .steps = 1000,
         .sgd = {.learning_rate = 1.5, .momentum = 0.9},
-        .schedule = SCHEDULE_CONSTANT,
-        .warmup = 0,
-        .eval_every = 10,
-        .words = NULL},
+        .eval_every = 10},
     .goal_text = "0 (relative error); the defaults come below 1e-9",
     .goal = 1e-4,
     .open = open_task,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "memory.h"
 
 enum { MOST_BYTES = 1 << 26, CHUNK_BYTES = 1 << 16 };
 
@@ -21,7 +21,7 @@ static mha_status open_regular(int *fd, const char *path, mha_error *error) {
     *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0 || fstat(*fd, &file) != 0) {
         mha_status status =
-            report(error, MHA_ERROR_FILE, PATH_FORMAT ": %s", path, strerror(errno));
+            mha_fail(error, MHA_ERROR_FILE, PATH_FORMAT ": %s", path, strerror(errno));
         if (*fd >= 0) {
             close(*fd);
             *fd = -1;
@@ -33,7 +33,7 @@ static mha_status open_regular(int *fd, const char *path, mha_error *error) {
     }
     close(*fd);
     *fd = -1;
-    return report(error, MHA_ERROR_FILE, PATH_FORMAT " is %s, not a file", path,
+    return mha_fail(error, MHA_ERROR_FILE, PATH_FORMAT " is %s, not a file", path,
         S_ISDIR(file.st_mode) ? "a directory" : "a device or a pipe");
 }
 
@@ -88,12 +88,12 @@ static bool take_byte(struct reader *reader, unsigned char byte) {
 static mha_status take_chunk(struct reader *reader, const unsigned char *chunk, size_t count,
     const char *path, mha_error *error) {
     if (count > MOST_BYTES - reader->bytes) {
-        return report(
+        return mha_fail(
             error, MHA_ERROR_FORMAT, PATH_FORMAT " is larger than %d bytes", path, (int)MOST_BYTES);
     }
     for (size_t i = 0; i < count; i++) {
         if (chunk[i] == '\0') {
-            return report(error, MHA_ERROR_FORMAT, PATH_FORMAT " is not text: byte %zu is zero",
+            return mha_fail(error, MHA_ERROR_FORMAT, PATH_FORMAT " is not text: byte %zu is zero",
                 path, reader->bytes + i + 1);
         }
         if (!take_byte(reader, chunk[i])) {
@@ -112,7 +112,7 @@ static mha_status read_words(struct reader *reader, int fd, const char *path, mh
             continue;
         }
         if (count < 0) {
-            return report(error, MHA_ERROR_FILE, PATH_FORMAT ": %s", path, strerror(errno));
+            return mha_fail(error, MHA_ERROR_FILE, PATH_FORMAT ": %s", path, strerror(errno));
         }
         if (count == 0) {
             return end_line(reader) ? MHA_OK : no_memory(error);
@@ -178,7 +178,7 @@ mha_status word_list_read(struct word_list *list, const char *path, mha_error *e
         status = no_memory(error);
     }
     if (status == MHA_OK && reader.found.count < FEWEST_WORDS) {
-        status = report(error, MHA_ERROR_FORMAT,
+        status = mha_fail(error, MHA_ERROR_FORMAT,
             PATH_FORMAT
             " has %zu usable words (%d to %d letters a to z, one a line), %d are needed",
             path, reader.found.count, SHORTEST_WORD, LONGEST_WORD, FEWEST_WORDS);
