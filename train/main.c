@@ -1,9 +1,6 @@
 /* The program `mha`: finds the command and hands over. */
 #include <argp.h>
-#include <ctype.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +9,15 @@
 #include "command.h"
 
 static const struct command *const commands[] = {&command_train, &command_eval, &command_gradcheck,
-    &command_plot, &command_tape, &command_tasks};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+    &command_plot, &command_tape, &command_tasks, NULL};
 
 static void print_help(FILE *out) {
     fputs("Usage: mha COMMAND [OPTION...]\n"
           "Trainable multi-head attention: train small attention tasks, check gradients, draw what "
           "happened.\n\n",
         out);
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (const struct command *const *command = commands; *command != NULL; command++) {
+        fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
     }
     fputs("\n  --help     this text; `mha COMMAND --help` tells about one command\n"
           "  --version  the version\n\n"
@@ -61,9 +57,9 @@ int main(int argc, char **argv) {
         printf("mha %s\n", mha_version());
         return finish_output(STATUS_DONE);
     }
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(word, commands[i]->name) == 0) {
-            return run_command(commands[i], argc - 1, argv + 1);
+    for (const struct command *const *command = commands; *command != NULL; command++) {
+        if (strcmp(word, (*command)->name) == 0) {
+            return run_command(*command, argc - 1, argv + 1);
         }
     }
     complain("unknown command '%s'; `mha --help` lists the commands", word);

@@ -119,6 +119,7 @@ mha_status run_read(struct run *run, const char *folder, mha_error *error) {
 void run_free(struct run *run) {
     free(run->folder);
     free(run->weights);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): takes the const off a copy of our own */
     free((void *)(uintptr_t)run->settings.words);
     memset(run, 0, sizeof *run);
 }

@@ -140,6 +140,11 @@ START_TEST(scale_divides_by_the_root_of_the_head_width) {
     for (size_t i = 0; i < B * H * T * S; i++) {
         ck_assert(scaled[i] == scores[i] / REAL(2.0));
     }
+    mha_real *dscores = array_constant(B * H * T * S, REAL(1.0));
+    mha_scale_backward(dscores, scaled, &shape);
+    for (size_t i = 0; i < B * H * T * S; i++) {
+        ck_assert(dscores[i] == REAL(1.0) + scaled[i] / REAL(2.0));
+    }
     const mha_shape one_wide = {1, 1, 1, 3, 3};
     mha_scale_forward(scaled, scores, &one_wide);
     assert_arrays_same("scaled, d = 1", scaled, scores, 3);

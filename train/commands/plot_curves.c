@@ -25,7 +25,7 @@ static bool is_thinned(const struct loss_curve *curve) {
 }
 
 static size_t point_count(const struct loss_curve *curve) {
-    return is_thinned(curve) ? 2 * BUCKETS : curve->count;
+    return is_thinned(curve) ? 2 * (size_t)BUCKETS : curve->count;
 }
 
 static size_t bucket_start(const struct loss_curve *curve, size_t bucket) {

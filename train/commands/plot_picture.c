@@ -224,7 +224,7 @@ static mha_status place(const struct picture_options *options, enum picture_kind
 
 mha_status picture_draw(const struct picture_options *options, const struct picture_size *size,
     const char *name, const struct script *variables, mha_error *error) {
-    enum picture_kind kind;
+    enum picture_kind kind = PICTURE_TEXT;
     mha_status status = picture_kind_of(&kind, options, error);
     if (status != MHA_OK) {
         return status;

@@ -88,12 +88,12 @@ static mha_status open_task(
     }
     struct task_data *made = allocate_zeroed(1, sizeof *made);
     if (made == NULL) {
-        status = no_memory(error);
-    } else {
-        made->held_out = list.count / 10;
-        made->training = list.count - made->held_out;
-        status = shuffle_words(&made->words, &list, error);
+        word_list_free(&list);
+        return no_memory(error);
     }
+    made->held_out = list.count / 10;
+    made->training = list.count - made->held_out;
+    status = shuffle_words(&made->words, &list, error);
     word_list_free(&list);
     if (status == MHA_OK) {
         status = ngram_bits(made->bits, made->words, made->held_out, made->words + made->held_out,
