@@ -124,27 +124,30 @@ ifneq ($(filter setup,$(MAKECMDGOALS)),)
 $(BUILD)/flags: | setup
 endif
 
-# A run of each kind, from nothing to pictures.
+# Runs of two tasks, from nothing to pictures. Names of runs stand in the pictures, so it works there.
+PROGRAM_HERE = $(abspath $(BUILD)/mha)
 DEMO := $(BUILD)/demo
 demo: $(BUILD)/mha
-	$(BUILD)/mha train reverse --force -o $(DEMO)/reverse
-	$(BUILD)/mha train offsets --force -o $(DEMO)/offsets
-	$(BUILD)/mha plot loss $(DEMO)/reverse $(DEMO)/offsets -o $(DEMO)/loss.png
-	$(BUILD)/mha plot heads $(DEMO)/offsets -o $(DEMO)/heads.png
-	$(BUILD)/mha plot heads $(DEMO)/offsets
+	@mkdir -p $(DEMO)
+	cd $(DEMO) && $(PROGRAM_HERE) train reverse --force -o reverse
+	cd $(DEMO) && $(PROGRAM_HERE) train offsets --force -o offsets
+	cd $(DEMO) && $(PROGRAM_HERE) plot loss reverse offsets -o loss.png
+	cd $(DEMO) && $(PROGRAM_HERE) plot heads offsets -o heads.png
+	cd $(DEMO) && $(PROGRAM_HERE) plot heads offsets
 	@printf '\nThe pictures:\n  %s  how the loss fell\n  %s  what each head looks at\n' \
 	  $(DEMO)/loss.png $(DEMO)/heads.png
 
 # The pictures of the README, from runs made anew.
-RUNS := $(BUILD)/readme
+README_RUNS := $(BUILD)/readme
+PICTURES := $(abspath plots)
 plots: $(BUILD)/mha
-	$(BUILD)/mha train reverse --force -o $(RUNS)/reverse
-	$(BUILD)/mha train offsets --force -o $(RUNS)/offsets
-	$(BUILD)/mha train offsets --heads 1 --force -o $(RUNS)/offsets-one-head
-	$(BUILD)/mha train letters --force -o $(RUNS)/letters
-	$(BUILD)/mha plot loss $(RUNS)/offsets $(RUNS)/offsets-one-head -o plots/loss.png
-	$(BUILD)/mha plot heads $(RUNS)/offsets -o plots/heads.png
-	$(BUILD)/mha plot heads $(RUNS)/letters -o plots/letters.png
+	@mkdir -p $(README_RUNS)
+	cd $(README_RUNS) && $(PROGRAM_HERE) train offsets --heads 1 --force -o one-head
+	cd $(README_RUNS) && $(PROGRAM_HERE) train offsets --force -o two-heads
+	cd $(README_RUNS) && $(PROGRAM_HERE) train letters --force -o letters
+	cd $(README_RUNS) && $(PROGRAM_HERE) plot loss one-head two-heads -o $(PICTURES)/loss.png
+	cd $(README_RUNS) && $(PROGRAM_HERE) plot heads two-heads -o $(PICTURES)/heads.png
+	cd $(README_RUNS) && $(PROGRAM_HERE) plot heads letters -o $(PICTURES)/letters.png
 
 format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i

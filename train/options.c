@@ -85,7 +85,8 @@ static const struct argp_option size_options[] = {
 
 static const struct argp_option pass_options[] = {
     {"causal", KEY_CAUSAL, "ALIGNMENT", OPTION_ARG_OPTIONAL,
-        "Query i sees no later key. With different lengths name the ALIGNMENT: top-left (key j <= "
+        "Query i sees no later key (off: all keys). With different lengths name the ALIGNMENT: "
+        "top-left (key j <= "
         "query i) or bottom-right (key j <= i + S - T)",
         1},
     {"seed", KEY_SEED, "N", 0, "Seed of every random number, as in numpy.random.default_rng", 1},

@@ -54,6 +54,7 @@ struct drawing {
     struct run run;
     struct trainer trainer; /* of one sample */
     struct attention_maps maps;
+    mha_real *weights;
     mha_real *mean;
     unsigned char *blocked;
     char title[256];
@@ -132,6 +133,37 @@ static mha_status label_positions(struct drawing *drawing, mha_error *error) {
     return MHA_OK;
 }
 
+/* How many positions an example has: those behind the end of a word have an empty label. */
+static size_t labelled_count(char (*labels)[MAP_LABEL_SIZE], size_t count) {
+    while (count > 1 && labels[count - 1][0] == '\0') {
+        count--;
+    }
+    return count;
+}
+
+/* The weights on the tape, without positions behind the example's end. */
+static mha_status take_weights(struct drawing *drawing, mha_error *error) {
+    struct attention_maps *maps = &drawing->maps;
+    const mha_real *saved = mha_tape_value(drawing->trainer.tape, MHA_ATTENTION_WEIGHTS);
+    if (saved == NULL) {
+        return mha_fail(error, MHA_ERROR_STATE, "the tape holds no attention weights");
+    }
+    const size_t T = maps->queries, S = maps->keys;
+    maps->queries = labelled_count(maps->query_labels, T);
+    maps->keys = labelled_count(maps->key_labels, S);
+    drawing->weights = calloc(maps->heads * maps->queries * maps->keys, sizeof *drawing->weights);
+    if (drawing->weights == NULL) {
+        return no_memory(error);
+    }
+    for (size_t row = 0; row < maps->heads * maps->queries; row++) {
+        const size_t head = row / maps->queries, t = row % maps->queries;
+        memcpy(drawing->weights + row * maps->keys, saved + (head * T + t) * S,
+            maps->keys * sizeof *saved);
+    }
+    maps->weights = drawing->weights;
+    return MHA_OK;
+}
+
 static mha_status take_average(struct drawing *drawing, mha_error *error) {
     struct attention_maps *maps = &drawing->maps;
     drawing->mean = calloc(maps->queries * maps->keys, sizeof *drawing->mean);
@@ -163,12 +195,9 @@ static mha_status prepare(
         (status = compute(drawing, request->example, error)) != MHA_OK) {
         return status;
     }
-    maps->weights = mha_tape_value(drawing->trainer.tape, MHA_ATTENTION_WEIGHTS);
-    if (maps->weights == NULL) {
-        return mha_fail(error, MHA_ERROR_STATE, "the tape holds no attention weights");
-    }
-    if ((status = mark_blocked(drawing, error)) != MHA_OK ||
-        (status = label_positions(drawing, error)) != MHA_OK) {
+    if ((status = label_positions(drawing, error)) != MHA_OK ||
+        (status = take_weights(drawing, error)) != MHA_OK ||
+        (status = mark_blocked(drawing, error)) != MHA_OK) {
         return status;
     }
     return request->average ? take_average(drawing, error) : MHA_OK;
@@ -218,6 +247,7 @@ int plot_heads(int argc, char **argv) {
     struct drawing drawing = {0};
     mha_status status = draw(&drawing, &request, &error);
     free(drawing.blocked);
+    free(drawing.weights);
     free(drawing.mean);
     free(drawing.maps.query_labels);
     free(drawing.maps.key_labels);
