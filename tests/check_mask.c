@@ -5,12 +5,11 @@
 #include <mha/mask.h>
 
 #include "mask_cases.h"
+#include "suites.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { LONGEST = 5, MOST = 3 };
-
-Suite *mask_suite(void);
 
 static bool causal_allows(mha_causal causal, long T, long S, long t, long s) {
     switch (causal) {

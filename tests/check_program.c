@@ -241,13 +241,15 @@ START_TEST(existing_folders_are_kept) {
     ck_assert_int_eq(folder_holds("other/run.json", "{}", 2), 1);
     folder_write("file", "x", 1);
     assert_refused(WORDS("train", "copy", "-o", "file/run"), "file");
+    assert_refused(WORDS("train", "copy", "-o", ""), "is empty");
+    assert_refused(WORDS("train", "copy", "-o", "run/"), "run exists");
     assert_refused(WORDS("train", "copy", "-o", "/proc/nowhere/run"), "/proc/nowhere");
 }
 END_TEST
 
 START_TEST(full_disk_leaves_no_folder) {
-    struct outcome outcome =
-        run_program_limited(folder_path(""), WORDS("train", "copy", "-o", "run"), 1000, false);
+    struct outcome outcome = run_program_limited(
+        folder_path(""), WORDS("train", "copy", "-o", "deep/er/run/"), 1000, false);
     ck_assert_int_eq(outcome.status, 2);
     ck_assert_ptr_nonnull(strstr(outcome.err, "File too large"));
     ck_assert_uint_eq(folder_count(), 0);

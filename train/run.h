@@ -43,11 +43,12 @@ struct run_result {
 
 /* The folder of a new run: made, with its missing parents. A folder that exists is refused, unless
  * force is set and it holds our run.json; its run.json, log.tsv and weights.npz are then removed.
- * *made is set when the last folder is new. */
-mha_status run_create_folder(bool *made, const char *folder, bool force, mha_error *error);
+ * *made_from is for run_remove: the length of the part of the path that had been there. On failure
+ * nothing is left behind. The folder's name does not end in a slash. */
+mha_status run_create_folder(size_t *made_from, const char *folder, bool force, mha_error *error);
 
-/* Removes what a run that could not start has written, and the folder if it was made. */
-void run_remove(const char *folder, bool made);
+/* Removes what a run that could not start has written, and the folders that were made for it. */
+void run_remove(const char *folder, size_t made_from);
 
 mha_status run_write_json(const char *folder, const struct task *task,
     const struct settings *settings, const struct run_result *result, mha_error *error);

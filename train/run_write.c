@@ -36,15 +36,45 @@ static void remove_files(const char *folder) {
     }
 }
 
-void run_remove(const char *folder, bool made) {
-    remove_files(folder);
-    if (made) {
-        rmdir(folder);
+/* The length of the path without its last component: 0 when there is no other. */
+static size_t parent_length(const char *path, size_t length) {
+    while (length > 0 && path[length - 1] != '/') {
+        length--;
     }
+    while (length > 0 && path[length - 1] == '/') {
+        length--;
+    }
+    return length;
+}
+
+/* Removes the folders of the path that are longer than made_from, as far as they are empty. */
+static void remove_folders(const char *folder, size_t made_from) {
+    char *path = strdup(folder);
+    for (size_t length = strlen(folder); path != NULL && length > made_from;
+         length = parent_length(path, length)) {
+        path[length] = '\0';
+        rmdir(path);
+    }
+    free(path);
+}
+
+void run_remove(const char *folder, size_t made_from) {
+    remove_files(folder);
+    remove_folders(folder, made_from);
+}
+
+/* Makes one folder; *made_from becomes the length of the path above the first that was missing. */
+static bool make_folder(size_t *made_from, const char *path) {
+    if (mkdir(path, 0777) != 0) {
+        return false;
+    }
+    const size_t above = parent_length(path, strlen(path));
+    *made_from = above < *made_from ? above : *made_from;
+    return true;
 }
 
 /* Makes the folders above the last one. */
-static mha_status create_parents(const char *folder, mha_error *error) {
+static mha_status create_parents(size_t *made_from, const char *folder, mha_error *error) {
     char *path = strdup(folder);
     if (path == NULL) {
         return no_memory(error);
@@ -53,7 +83,7 @@ static mha_status create_parents(const char *folder, mha_error *error) {
     for (char *slash = strchr(path + 1, '/'); slash != NULL && status == MHA_OK;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        if (!make_folder(made_from, path) && errno != EEXIST) {
             status = mha_fail(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
         }
         *slash = '/';
@@ -73,29 +103,30 @@ static bool holds_our_run(const char *folder) {
     return ours;
 }
 
-mha_status run_create_folder(bool *made, const char *folder, bool force, mha_error *error) {
-    *made = false;
-    mha_status status = create_parents(folder, error);
-    if (status != MHA_OK) {
-        return status;
+mha_status run_create_folder(size_t *made_from, const char *folder, bool force, mha_error *error) {
+    *made_from = strlen(folder);
+    if (folder[0] == '\0') {
+        return mha_fail(error, MHA_ERROR_FILE, "the name of the run's folder is empty");
     }
-    if (mkdir(folder, 0777) == 0) {
-        *made = true;
+    mha_status status = create_parents(made_from, folder, error);
+    if (status == MHA_OK && make_folder(made_from, folder)) {
         return MHA_OK;
     }
-    if (errno != EEXIST) {
-        return mha_fail(error, MHA_ERROR_FILE, "%s: %s", folder, strerror(errno));
-    }
-    if (!force) {
-        return mha_fail(error, MHA_ERROR_FILE,
+    if (status == MHA_OK && errno != EEXIST) {
+        status = mha_fail(error, MHA_ERROR_FILE, "%s: %s", folder, strerror(errno));
+    } else if (status == MHA_OK && !force) {
+        status = mha_fail(error, MHA_ERROR_FILE,
             "%s exists; choose another folder with -o, or replace a run with --force", folder);
-    }
-    if (!holds_our_run(folder)) {
-        return mha_fail(error, MHA_ERROR_FILE,
+    } else if (status == MHA_OK && !holds_our_run(folder)) {
+        status = mha_fail(error, MHA_ERROR_FILE,
             "%s exists and holds no run.json of mha; --force does not replace it", folder);
     }
-    remove_files(folder);
-    return MHA_OK;
+    if (status == MHA_OK) {
+        remove_files(folder);
+    } else {
+        remove_folders(folder, *made_from);
+    }
+    return status;
 }
 
 /* null for NaN and infinity, which JSON has not. */

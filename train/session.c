@@ -158,8 +158,8 @@ mha_status session_run(struct session_result *result, struct trainer *trainer,
     const struct session_options *options, mha_error *error) {
     *result = (struct session_result){.score = {(double)NAN, (double)NAN, (double)NAN}};
     struct session session = {.trainer = trainer, .options = options, .result = result};
-    bool made;
-    mha_status status = run_create_folder(&made, options->folder, options->force, error);
+    size_t made_from;
+    mha_status status = run_create_folder(&made_from, options->folder, options->force, error);
     if (status != MHA_OK) {
         return status;
     }
@@ -170,7 +170,7 @@ mha_status session_run(struct session_result *result, struct trainer *trainer,
         if (session.log != NULL) {
             run_close_log(session.log, options->folder, NULL);
         }
-        run_remove(options->folder, made);
+        run_remove(options->folder, made_from);
         return status;
     }
     catch_signals();

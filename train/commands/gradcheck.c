@@ -216,7 +216,9 @@ static bool check_subject(
     static const size_t lengths[][2] = {{4, 4}, {3, 5}, {5, 3}};
     const struct shape_options *given = &arguments->given;
     const bool length_given = given->target_length != 0 || given->source_length != 0;
-    for (size_t l = 0; l < (length_given ? 1 : sizeof lengths / sizeof *lengths); l++) {
+    const bool one_shape =
+        length_given || (given->has_causal && given->causal == MHA_CAUSAL_SQUARE);
+    for (size_t l = 0; l < (one_shape ? 1 : sizeof lengths / sizeof *lengths); l++) {
         mha_shape shape = base_shape(given);
         if (!length_given) {
             shape.target_length = lengths[l][0];
@@ -255,7 +257,9 @@ static int check_all(const struct arguments *arguments) {
     }
     mha_error error;
     const mha_shape shape = base_shape(&arguments->given);
-    if (mha_shape_check(&shape, &error) != MHA_OK) {
+    const mha_mask mask = {.causal = arguments->given.causal};
+    if (mha_shape_check(&shape, &error) != MHA_OK ||
+        mha_mask_check(&mask, &shape, &error) != MHA_OK) {
         complain("%s", error.text);
         return STATUS_USAGE;
     }

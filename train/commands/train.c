@@ -110,6 +110,13 @@ static void parse_setting(struct argp_state *state, struct settings *values, int
     }
 }
 
+static void trim_slashes(char *path) {
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        path[--length] = '\0';
+    }
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
     struct arguments *arguments = state->input;
     switch (key) {
@@ -118,6 +125,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         state->child_inputs[1] = &arguments->shape;
         return 0;
     case 'o':
+        trim_slashes(text);
         arguments->session.folder = text;
         return 0;
     case KEY_FORCE:
