@@ -6,6 +6,7 @@
 
 #define SUITES(X)                                                                                  \
     X(mask_suite)                                                                                  \
+    X(parity_suite)                                                                                \
     X(rng_suite)                                                                                   \
     X(npz_suite)                                                                                   \
     X(gradcheck_suite)                                                                             \
@@ -22,6 +23,8 @@
 
 /* Suites of tests/numeric/, which exist once a precision. */
 #define NUMERIC_SUITES(X)                                                                          \
+    X(ops_suite)                                                                                   \
+    X(layer_suite)                                                                                 \
     X(reports_suite)                                                                               \
     X(reports_masks_suite)                                                                         \
     X(reports_causal_suite)                                                                        \

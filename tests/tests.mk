@@ -7,7 +7,7 @@ TEST_OBJ := $(TEST_COMMON:%.c=$(BUILD)/common/%.o) \
 # The program's own modules, without its main, are tested too.
 TESTED_OBJ := $(filter-out %/train/main.o,$(PROGRAM_OBJ))
 
-.PHONY: check complex-ready sanitize sanitize-address sanitize-valgrind
+.PHONY: check complex-ready kernels-allocate-nothing sanitize sanitize-address sanitize-valgrind
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -20,7 +20,7 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
-check: $(BUILD)/mha $(BUILD)/check $(BUILD)/readme-example complex-ready
+check: $(BUILD)/mha $(BUILD)/check $(BUILD)/readme-example complex-ready kernels-allocate-nothing
 	$(Q)MHA=$(BUILD)/mha $(BUILD)/check
 	$(Q)$(BUILD)/readme-example
 	@echo 'make check: all tests passed'
@@ -34,13 +34,19 @@ $(BUILD)/readme-example: $(BUILD)/readme-example.c $(BUILD)/libmha.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< $(BUILD)/libmha.a $(LDLIBS) -lm -o $@
 
+# Neither operators nor matrix products take memory, print or end the program.
+kernels-allocate-nothing: $(F32_OBJ) $(F64_OBJ)
+	$(Q)! nm -u $(filter $(BUILD)/f32/src/math/% $(BUILD)/f32/src/ops/% \
+	  $(BUILD)/f64/src/math/% $(BUILD)/f64/src/ops/%,$^) \
+	  | grep -wE 'malloc|calloc|realloc|free|aligned_alloc|printf|fprintf|puts|exit|abort'
+
 # The routines of the readable wing compile for a complex precision too.
 COMPLEX_OBJ := $(patsubst %.c,$(BUILD)/c128/%.o,$(wildcard src/math/*.c src/ops/*.c src/layer/*.c))
 complex-ready: $(COMPLEX_OBJ)
 $(BUILD)/c128/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=128 $(ALL_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=128 $(ALL_CFLAGS) $(optimise) -c $< -o $@
 
 # The same tests under sanitizers, without forks under valgrind so that it sees leaks.
 sanitize: sanitize-address sanitize-valgrind

@@ -43,7 +43,8 @@ void mha_tape_destroy(mha_tape *tape); /* NULL is allowed */
 /* The bytes that the saved activations of one pass take, without allocating them. */
 mha_status mha_tape_bytes(size_t *bytes, const mha_shape *shape, mha_error *error);
 
-/* The entries of a tape, by index from 0. shape must have passed mha_shape_check. */
+/* The entries of a tape, by index from 0; beyond the last an entry of no bytes and no name. shape
+ * must have passed mha_shape_check. */
 typedef struct mha_tape_entry {
     mha_value value;
     mha_value_shape shape;
@@ -60,24 +61,26 @@ const mha_real *mha_tape_value(const mha_tape *tape, mha_value value);
 
 /* output (B,T,D) is written, and the tape with it; both may hold anything before.
  *   query (B,T,D)   every row must be finite
- *   source (B,S,D)  NULL, or the query's own pointer with S = T: self-attention. (NULL with T != S
- * is a source without rows, if B S = 0.) Rows that no query may see are never read and may hold
- * anything, NaN included mask            NULL allows every pair The tape keeps the pointers query,
- * source, mask (and its arrays) and the weights: all of them stay alive and unchanged until the
- * last backward. A refused call writes nothing, and what the tape held stays. MHA_ERROR_SHAPE,
- * _SIZE, _MASK, or _ARGUMENT for a missing or overlapping array.
- */
+ *   source (B,S,D)  NULL, or the query's own pointer with S = T: self-attention. Rows that no query
+ *                   may see are never read and may hold anything, NaN included. (NULL with T != S is
+ *                   a source without rows, where B S = 0.)
+ *   mask            NULL allows every pair
+ * The tape keeps the pointers query, source, mask (and its arrays) and the weights: all of them stay
+ * alive and unchanged until the last backward. A refused call writes nothing, and what the tape
+ * held stays. MHA_ERROR_SHAPE, _SIZE, _MASK, or _ARGUMENT for a missing or overlapping array. */
 mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights, mha_layer *layer,
     const mha_shape *shape, mha_error *error);
 
 /* ADDS the gradients of the pass on the tape; zeroing them is the caller's. The tape is only read,
  * so backward may be called again.
- *   dx_query (B,T,D), dx_source (B,S,D)  NULL is not wanted. In self-attention dx_query receives
- * the query, key and value paths, and dx_source is NULL or the same pointer. Two streams may share
- * one buffer when S = T; it then receives both. dweights        NULL, or a table whose NULL members
- * are not wanted doutput (B,T,D) d(loss)/d(output) MHA_ERROR_STATE when the tape holds no pass of
- * this layer and shape. */
+ *   dx_query (B,T,D), dx_source (B,S,D)  NULL is not wanted. In self-attention dx_query receives the
+ *                   query, key and value paths, and dx_source is NULL or the same pointer. Two
+ *                   streams may share one buffer when S = T; it then receives both.
+ *   dweights        NULL, or a table whose NULL members are not wanted
+ *   doutput (B,T,D) d(loss)/d(output); must be finite
+ * MHA_ERROR_STATE when the tape holds no pass of this layer and shape, MHA_ERROR_ARGUMENT for a
+ * missing or overlapping array. */
 mha_status mha_backward(mha_real *dx_query, mha_real *dx_source, const mha_weights *dweights,
     const mha_real *doutput, const mha_tape *tape, mha_layer *layer, const mha_shape *shape,
     mha_error *error);

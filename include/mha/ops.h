@@ -31,8 +31,8 @@ void mha_combine_heads_backward(mha_real *dheads_in, const mha_real *dy, size_t 
     size_t length, size_t heads, size_t head_width);
 
 /* scores (B,h,T,S): scores[t,s] = q[t] . k[s], unscaled, of q (B,h,T,d) and k (B,h,S,d).
- * dq[t] += sum_s dscores[t,s] k[s] over the keys that the mask allows, and
- * dk[s] += sum_t dscores[t,s] q[t]; dscores is 0 at blocked pairs. */
+ * dq[t] += sum_s dscores[t,s] k[s] and dk[s] += sum_t dscores[t,s] q[t] over the
+ * pairs that the mask allows; dscores is 0 at the others. */
 void mha_scores_forward(
     mha_real *scores, const mha_real *q, const mha_real *k, const mha_shape *shape);
 void mha_scores_backward(mha_real *dq, mha_real *dk, const mha_real *dscores, const mha_real *q,
@@ -62,11 +62,12 @@ void mha_softmax_backward(mha_real *dmasked, const mha_real *dweights, const mha
 
 /* context (B,h,T,d): context[t] = sum_s weights[t,s] v[s] over the keys that the mask allows,
  * v (B,h,S,d); weights are 0 at blocked pairs.
- * dweights[t,s] += dcontext[t] . v[s] and dv[s] += sum_t weights[t,s] dcontext[t]. */
+ * dweights[t,s] += dcontext[t] . v[s] and dv[s] += sum_t weights[t,s] dcontext[t] over the
+ * queries that may see key s. */
 void mha_context_forward(mha_real *context, const mha_real *weights, const mha_real *v,
     const mha_mask *mask, const mha_shape *shape);
 void mha_context_backward(mha_real *dweights, mha_real *dv, const mha_real *dcontext,
-    const mha_real *weights, const mha_real *v, const mha_shape *shape);
+    const mha_real *weights, const mha_real *v, const mha_mask *mask, const mha_shape *shape);
 
 /* Scaled dot-product attention: scores, scale, mask, softmax and context in a row (Vaswani et al.,
  * "Attention is all you need", 2017, equation 1), for all heads.

@@ -2,7 +2,8 @@
  * Reached through <mha/mha32.h> or <mha/mha64.h>.
  *
  * A user of the layer needs none of this. It is the seam for looking inside: a copy of the table
- * with one entry exchanged, given to mha_layer_create, plants a fault or replaces a stage. */
+ * with one entry exchanged, given to mha_layer_create, plants a fault or replaces a stage. The tape
+ * saves what the table mha_stages reads back, whatever the copy says. */
 
 /* What the stages of one pass share. */
 typedef struct mha_pass {

@@ -18,6 +18,9 @@ static bool fits(size_t a, size_t b, size_t c, size_t d) {
 }
 
 mha_status mha_shape_check(const mha_shape *shape, mha_error *error) {
+    if (shape == NULL) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "shape is NULL");
+    }
     const size_t B = shape->batch, T = shape->target_length, S = shape->source_length;
     const size_t D = shape->width, h = shape->heads;
     if (h == 0) {

@@ -59,6 +59,15 @@ static mha_status check_present(const span_list *list, mha_error *error) {
     return MHA_OK;
 }
 
+mha_status check_handles(
+    const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error) {
+    const char *missing = tape == NULL    ? "tape"
+                          : layer == NULL ? "layer"
+                          : shape == NULL ? "shape"
+                                          : NULL;
+    return missing == NULL ? MHA_OK : mha_fail(error, MHA_ERROR_ARGUMENT, "%s is NULL", missing);
+}
+
 mha_status check_shape_fits(
     const mha_shape *shape, const mha_shape *largest, const char *what, mha_error *error) {
     const mha_status status = mha_shape_check(shape, error);
@@ -143,7 +152,7 @@ bool is_self_attention(const mha_pass *pass) {
            pass->shape.source_length == pass->shape.target_length;
 }
 
-mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
+mha_status check_forward_arrays(const mha_real *output, const mha_tape *tape, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights,
     const mha_shape *shape, mha_error *error) {
     if (source == query && source != NULL && shape->target_length != shape->source_length) {
@@ -153,11 +162,13 @@ mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
     }
     span_list list = {.count = 0};
     add(&list, "output", output, MHA_OUTPUT, shape);
+    add_bytes(&list, "the tape", tape->block, tape->bytes);
+    const size_t written = list.count;
     add(&list, "query", query, MHA_QUERY, shape);
     add(&list, "source", source, MHA_SOURCE, shape);
     const mha_real *matrices[MHA_WEIGHT_COUNT];
     for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
-        matrices[i] = weights->matrix[i];
+        matrices[i] = weights == NULL ? NULL : weights->matrix[i];
     }
     add_weights(&list, shape, matrices);
     const mha_status status = check_present(&list, error);
@@ -165,11 +176,12 @@ mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
         return status;
     }
     add_mask(&list, mask, shape);
-    return check_overlaps(&list, 1, false, error);
+    return check_overlaps(&list, written, false, error);
 }
 
 mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_source,
-    const mha_weights *dweights, const mha_real *doutput, const mha_pass *pass, mha_error *error) {
+    const mha_weights *dweights, const mha_real *doutput, const mha_tape *tape, mha_error *error) {
+    const mha_pass *pass = &tape->pass;
     const mha_shape *shape = &pass->shape;
     if (is_self_attention(pass) && dx_source != NULL && dx_source != dx_query) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
@@ -191,6 +203,7 @@ mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_so
         return status;
     }
     list.at[list.count++] = needed.at[0];
+    add_bytes(&list, "the tape", tape->block, tape->bytes);
     add(&list, "query", pass->value[MHA_QUERY], MHA_QUERY, shape);
     add(&list, "source", pass->value[MHA_SOURCE], MHA_SOURCE, shape);
     add_weights(&list, shape, &pass->value[MHA_FIRST_WEIGHT]);

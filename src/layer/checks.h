@@ -4,11 +4,16 @@
 
 #include "base/real.h"
 
+#define check_handles         MHA_NAME(check_handles)
 #define check_shape_fits      MHA_NAME(check_shape_fits)
 #define check_tape_state      MHA_NAME(check_tape_state)
 #define check_forward_arrays  MHA_NAME(check_forward_arrays)
 #define check_backward_arrays MHA_NAME(check_backward_arrays)
 #define is_self_attention     MHA_NAME(is_self_attention)
+
+/* None of the three is NULL. */
+mha_status check_handles(
+    const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error);
 
 /* shape is usable, has largest's width and heads and is nowhere larger; what names largest's owner.
  */
@@ -23,10 +28,10 @@ mha_status check_tape_state(
 bool is_self_attention(const mha_pass *pass);
 
 /* Nothing is missing, and what is written overlaps nothing else. */
-mha_status check_forward_arrays(const mha_real *output, const mha_real *query,
+mha_status check_forward_arrays(const mha_real *output, const mha_tape *tape, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights,
     const mha_shape *shape, mha_error *error);
 mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_source,
-    const mha_weights *dweights, const mha_real *doutput, const mha_pass *pass, mha_error *error);
+    const mha_weights *dweights, const mha_real *doutput, const mha_tape *tape, mha_error *error);
 
 #endif

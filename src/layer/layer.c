@@ -28,6 +28,7 @@ mha_status mha_layer_create(
     }
     made->largest = *largest;
     made->stages = stages == NULL ? mha_stages : stages;
+    size_t bytes;
     unsigned long activations = 0, unsaved = 0;
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
         const mha_value result = made->stages[i].result;
@@ -36,10 +37,10 @@ mha_status mha_layer_create(
             unsaved |= value_is_saved(result) ? 0 : 1ul << result;
         }
     }
-    status = values_carve(
-        &made->scratch_block, made->scratch, unsaved, largest, "layer's activations", error);
+    status = values_carve(&made->scratch_block, &bytes, made->scratch, unsaved, largest,
+        "layer's activations", error);
     if (status == MHA_OK) {
-        status = values_carve(&made->gradient_block, made->gradient, activations, largest,
+        status = values_carve(&made->gradient_block, &bytes, made->gradient, activations, largest,
             "layer's gradients", error);
     }
     if (status != MHA_OK) {
@@ -69,8 +70,12 @@ static const mha_real *source_of(
 mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights, mha_layer *layer,
     const mha_shape *shape, mha_error *error) {
+    mha_status status = check_handles(tape, layer, shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
     source = source_of(query, source, shape);
-    mha_status status = check_shape_fits(shape, &layer->largest, "layer", error);
+    status = check_shape_fits(shape, &layer->largest, "layer", error);
     if (status == MHA_OK) {
         status = check_shape_fits(shape, &tape->largest, "tape", error);
     }
@@ -78,7 +83,7 @@ mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
         status = mha_mask_check(mask, shape, error);
     }
     if (status == MHA_OK) {
-        status = check_forward_arrays(output, query, source, mask, weights, shape, error);
+        status = check_forward_arrays(output, tape, query, source, mask, weights, shape, error);
     }
     if (status != MHA_OK) {
         return status;
@@ -129,13 +134,19 @@ static void prepare_gradients(mha_pass *pass, mha_layer *layer) {
 mha_status mha_backward(mha_real *dx_query, mha_real *dx_source, const mha_weights *dweights,
     const mha_real *doutput, const mha_tape *tape, mha_layer *layer, const mha_shape *shape,
     mha_error *error) {
-    mha_status status = check_tape_state(tape, layer, shape, error);
+    mha_status status = check_handles(tape, layer, shape, error);
+    if (status == MHA_OK) {
+        status = check_tape_state(tape, layer, shape, error);
+    }
+    if (status == MHA_OK) {
+        status = check_shape_fits(shape, &layer->largest, "layer", error);
+    }
     if (status != MHA_OK) {
         return status;
     }
     mha_pass pass = tape->pass;
     const bool self_attention = is_self_attention(&pass);
-    status = check_backward_arrays(dx_query, dx_source, dweights, doutput, &pass, error);
+    status = check_backward_arrays(dx_query, dx_source, dweights, doutput, tape, error);
     if (status != MHA_OK) {
         return status;
     }

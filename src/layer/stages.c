@@ -175,7 +175,8 @@ static void context_forward(mha_real *result, const mha_pass *pass) {
 
 static void context_backward(const mha_pass *pass, const mha_real *dresult) {
     mha_context_backward(pass->gradient[MHA_ATTENTION_WEIGHTS], pass->gradient[MHA_V_HEADS],
-        dresult, pass->value[MHA_ATTENTION_WEIGHTS], pass->value[MHA_V_HEADS], &pass->shape);
+        dresult, pass->value[MHA_ATTENTION_WEIGHTS], pass->value[MHA_V_HEADS], pass->mask,
+        &pass->shape);
 }
 
 /* Output. */

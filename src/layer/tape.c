@@ -35,18 +35,17 @@ static bool carve(size_t *bytes, mha_real *value[MHA_VALUE_COUNT], mha_real *blo
     return true;
 }
 
-mha_status values_carve(mha_real **block, mha_real *value[MHA_VALUE_COUNT], unsigned long which,
-    const mha_shape *shape, const char *what, mha_error *error) {
-    size_t bytes;
-    if (!carve(&bytes, value, NULL, which, shape)) {
+mha_status values_carve(mha_real **block, size_t *bytes, mha_real *value[MHA_VALUE_COUNT],
+    unsigned long which, const mha_shape *shape, const char *what, mha_error *error) {
+    if (!carve(bytes, value, NULL, which, shape)) {
         return mha_fail(error, MHA_ERROR_SIZE, "the %s would exceed the address space", what);
     }
-    *block = memory_allocate(bytes);
+    *block = memory_allocate(*bytes);
     if (*block == NULL) {
         return mha_fail(
-            error, MHA_ERROR_MEMORY, "no memory for the %zu bytes of the %s", bytes, what);
+            error, MHA_ERROR_MEMORY, "no memory for the %zu bytes of the %s", *bytes, what);
     }
-    carve(&bytes, value, *block, which, shape);
+    carve(bytes, value, *block, which, shape);
     return MHA_OK;
 }
 
@@ -65,7 +64,7 @@ mha_status mha_tape_create(mha_tape **tape, const mha_shape *largest, mha_error 
         saved |= value_is_saved((mha_value)i) ? 1ul << i : 0;
     }
     made->largest = *largest;
-    status = values_carve(&made->block, made->value, saved, largest, "tape", error);
+    status = values_carve(&made->block, &made->bytes, made->value, saved, largest, "tape", error);
     if (status != MHA_OK) {
         free(made);
         return status;
@@ -98,6 +97,9 @@ mha_tape_entry mha_tape_entry_at(size_t index, const mha_shape *shape) {
         }
     }
     mha_tape_entry entry = {.value = (mha_value)value};
+    if (value == MHA_VALUE_COUNT) {
+        return entry;
+    }
     entry.shape = mha_value_shape_of(entry.value, shape);
     entry.bytes = entry.shape.count * sizeof(mha_real);
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {

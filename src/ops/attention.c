@@ -23,7 +23,7 @@ void mha_attention_backward(mha_real *dq, mha_real *dk, mha_real *dv, mha_real *
     mha_real *const dscaled = dweights, *const dscores = dmasked; /* two buffers in turn */
     const bool scores_wanted = dq != NULL || dk != NULL;
     memset(scratch, 0, 2 * pairs * sizeof *scratch);
-    mha_context_backward(scores_wanted ? dweights : NULL, dv, dcontext, weights, v, shape);
+    mha_context_backward(scores_wanted ? dweights : NULL, dv, dcontext, weights, v, mask, shape);
     if (!scores_wanted) {
         return;
     }

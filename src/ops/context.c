@@ -17,7 +17,7 @@ void mha_context_forward(mha_real *context, const mha_real *weights, const mha_r
 }
 
 void mha_context_backward(mha_real *dweights, mha_real *dv, const mha_real *dcontext,
-    const mha_real *weights, const mha_real *v, const mha_shape *shape) {
+    const mha_real *weights, const mha_real *v, const mha_mask *mask, const mha_shape *shape) {
     const size_t T = shape->target_length, S = shape->source_length, d = mha_head_width(shape);
     for (size_t bh = 0; bh < shape->batch * shape->heads; bh++) {
         const const_matrix dcontext_bh = {dcontext + bh * T * d, d};
@@ -26,8 +26,8 @@ void mha_context_backward(mha_real *dweights, mha_real *dv, const mha_real *dcon
                 (const_matrix){v + bh * S * d, d}, T, S, d);
         }
         if (dv != NULL) { /* dv += weights^T dcontext */
-            matmul_tn((matrix){dv + bh * S * d, d}, (const_matrix){weights + bh * T * S, S},
-                dcontext_bh, S, d, T);
+            masked_product_transposed(dv + bh * S * d, weights + bh * T * S, dcontext_bh.at, mask,
+                shape, bh / shape->heads, bh % shape->heads);
         }
     }
 }

@@ -20,14 +20,14 @@ void mha_scores_backward(mha_real *dq, mha_real *dk, const mha_real *dscores, co
     const mha_real *k, const mha_mask *mask, const mha_shape *shape) {
     const size_t T = shape->target_length, S = shape->source_length, d = mha_head_width(shape);
     for (size_t bh = 0; bh < shape->batch * shape->heads; bh++) {
-        const const_matrix dscores_bh = {dscores + bh * T * S, S};
+        const mha_real *const dscores_bh = dscores + bh * T * S;
         if (dq != NULL) { /* dq += dscores k */
-            masked_product(dq + bh * T * d, dscores_bh.at, k + bh * S * d, mask, shape,
+            masked_product(dq + bh * T * d, dscores_bh, k + bh * S * d, mask, shape,
                 bh / shape->heads, bh % shape->heads);
         }
         if (dk != NULL) { /* dk += dscores^T q */
-            matmul_tn((matrix){dk + bh * S * d, d}, dscores_bh, (const_matrix){q + bh * T * d, d},
-                S, d, T);
+            masked_product_transposed(dk + bh * S * d, dscores_bh, q + bh * T * d, mask, shape,
+                bh / shape->heads, bh % shape->heads);
         }
     }
 }

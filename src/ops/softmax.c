@@ -45,8 +45,10 @@ static void softmax_row(mha_real *weights, const mha_real *x, const mha_mask_row
         sum += weights[s];
     }
     const mha_real inverse = REAL(1.0) / sum;
-    for (size_t s = 0; s < S; s++) {
-        weights[s] *= inverse;
+    for (size_t s = 0; s < row->limit; s++) {
+        if (mha_mask_row_allows(row, s)) {
+            weights[s] *= inverse;
+        }
     }
 }
 

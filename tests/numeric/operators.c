@@ -98,8 +98,8 @@ static void context_forward(
 
 static void context_backward(mha_real *const dx[], const mha_real *dy, const mha_real *y,
     const mha_real *const x[], const mha_mask *mask, const mha_shape *shape) {
-    (void)y, (void)mask;
-    mha_context_backward(dx[0], dx[1], dy, x[0], x[1], shape);
+    (void)y;
+    mha_context_backward(dx[0], dx[1], dy, x[0], x[1], mask, shape);
 }
 
 static size_t pairs(const mha_shape *shape) {
