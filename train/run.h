@@ -30,8 +30,7 @@ struct log_row {
 #define LOG_HEADER "step\tloss\teval_loss\teval_accuracy\tlr\tgrad_norm\tseconds"
 
 /* All rows of folder/log.tsv, in memory of the caller's (free). A missing or wrong header, a row
- * that is cut short or holds no number where one belongs is MHA_ERROR_FORMAT naming file and line.
- */
+ * that is cut short or holds no number where one belongs is MHA_ERROR_FORMAT naming file and line. */
 mha_status run_read_log(struct log_row **rows, size_t *count, const char *folder, mha_error *error);
 
 /* How a run ended, for run.json; NaN is written as null. */

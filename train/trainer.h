@@ -54,8 +54,7 @@ struct score {
 /* default_rng([seed, stream]) of held-out examples. */
 enum { STREAM_HELD_OUT = 2, STREAM_EVAL = 3, HELD_OUT_EXAMPLES = 512 };
 
-/* The forward pass over the first `count` samples of the batch; its results are in output and tape.
- */
+/* The forward pass over the first `count` samples of the batch; its results are in output and tape. */
 mha_status trainer_forward(struct trainer *trainer, size_t count, mha_error *error);
 
 /* Held-out examples: how many there are, and a walk through them from the first. Those that are

@@ -1,7 +1,6 @@
 /* The name map. Headers and sources write plain names; each stands for one symbol a precision:
  * mha_forward is mha_f32_forward behind <mha/mha32.h> and mha_f64_forward behind <mha/mha64.h>.
- * With MHA_NO_SHORT_NAMES both doors can be open in one file, and only the long names are declared.
- */
+ * With MHA_NO_SHORT_NAMES both doors can be open in one file, and only the long names are declared. */
 #ifndef MHA_NAMES_H
 #define MHA_NAMES_H
 

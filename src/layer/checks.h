@@ -15,8 +15,7 @@
 mha_status check_handles(
     const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error);
 
-/* shape is usable, has largest's width and heads and is nowhere larger; what names largest's owner.
- */
+/* shape is usable, has largest's width and heads and is nowhere larger; what names largest's owner. */
 mha_status check_shape_fits(
     const mha_shape *shape, const mha_shape *largest, const char *what, mha_error *error);
 

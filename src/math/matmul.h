@@ -1,6 +1,5 @@
 /* The three matrix products. All add to C, on row-major matrices whose rows lie `ld` numbers apart.
- * Each entry of C is one sum that starts from what C holds and runs through k in ascending order.
- */
+ * Each entry of C is one sum that starts from what C holds and runs through k in ascending order. */
 #ifndef MATH_MATMUL_H
 #define MATH_MATMUL_H
 

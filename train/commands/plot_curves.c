@@ -111,8 +111,7 @@ static void shorten(char *text, size_t size, const char *name, size_t limit) {
 
 enum { NAME_SIZE = 4 * NAME_LIMIT + 8 };
 
-/* The texts of the picture, and the characters of the longest name in the legend and of the title.
- */
+/* The texts of the picture, and the characters of the longest name in the legend and of the title. */
 static void write_names(FILE *stream, size_t *longest, size_t *title_length,
     const struct loss_curve *curves, size_t count, size_t limit) {
     char name[NAME_SIZE], title[NAME_SIZE + 16];

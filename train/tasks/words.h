@@ -15,8 +15,7 @@ enum {
     LETTER_SYMBOLS = 27
 };
 
-/* The letters of a word, five bits each, the first in the lowest; the bits behind the last are 0.
- */
+/* The letters of a word, five bits each, the first in the lowest; the bits behind the last are 0. */
 typedef uint64_t packed_word;
 
 /* Letter i from 0, or 0 behind the last. i is at most LONGEST_WORD. */
