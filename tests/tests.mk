@@ -21,7 +21,7 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
 check: $(BUILD)/mha $(BUILD)/check $(BUILD)/readme-example complex-ready kernels-allocate-nothing
-	$(Q)MHA=$(BUILD)/mha $(BUILD)/check
+	$(Q)MHA=$(abspath $(BUILD)/mha) $(BUILD)/check
 	$(Q)$(BUILD)/readme-example
 	@echo 'make check: all tests passed'
 
@@ -53,7 +53,7 @@ sanitize: sanitize-address sanitize-valgrind
 sanitize-address:
 	$(Q)CK_TIMEOUT_MULTIPLIER=10 $(MAKE) --no-print-directory SANITIZE=address,undefined check
 sanitize-valgrind: $(BUILD)/check $(BUILD)/mha
-	$(Q)MHA=$(BUILD)/mha CK_FORK=no CK_EXCLUDE_TAGS="fork long" valgrind --quiet --error-exitcode=1 \
+	$(Q)MHA=$(abspath $(BUILD)/mha) CK_FORK=no CK_EXCLUDE_TAGS="fork long" valgrind --quiet --error-exitcode=1 \
 	  --leak-check=full --errors-for-leak-kinds=definite,possible $(BUILD)/check
 
 -include $(TEST_OBJ:.o=.d) $(COMPLEX_OBJ:.o=.d)
