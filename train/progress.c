@@ -28,23 +28,33 @@ static int terminal_columns(void) {
     return 80;
 }
 
+/* A line of its own has room for words; beside a bar the numbers are short. */
 static void format_status(char *text, size_t size, const struct progress *progress, size_t step,
     double seconds, double loss, double accuracy) {
     const double rate = seconds > 0.0 ? (double)step / seconds : 0.0;
     const double left = rate > 0.0 ? (double)(progress->steps - step) / rate : 0.0;
     char score[48] = "";
     if (!isnan(accuracy)) {
-        snprintf(score, sizeof score, ", accuracy %.2f %%", 100.0 * accuracy);
+        snprintf(score, sizeof score, progress->terminal ? ", %.1f %%" : ", accuracy %.2f %%",
+            100.0 * accuracy);
     }
-    snprintf(text, size, "step %zu of %zu, %.0f steps/s, %.0f s left, held-out loss %.4g%s", step,
-        progress->steps, rate, left, loss, score);
+    if (progress->terminal) {
+        snprintf(text, size, "%zu/%zu, %.0f steps/s, %.0f s left, loss %.2g%s", step,
+            progress->steps, rate, left, loss, score);
+    } else {
+        snprintf(text, size, "step %zu of %zu, %.0f steps/s, %.0f s left, held-out loss %.4g%s",
+            step, progress->steps, rate, left, loss, score);
+    }
 }
 
+/* The bar has what a usual status leaves of the line, so that its length stays the same. */
 static void show_bar(const char *status, double fraction) {
-    char bar[128] = "";
-    const int room = terminal_columns() - 1 - (int)strlen(status) - 3;
-    const int width = room > 40 ? 40 : room;
-    if (width >= 8) {
+    enum { USUAL_STATUS = 58, LONGEST = 40, SHORTEST = 8 };
+    const int columns = terminal_columns() - 1;
+    char bar[LONGEST + 4] = "";
+    int width = columns - USUAL_STATUS;
+    if (width >= SHORTEST) {
+        width = width > LONGEST ? LONGEST : width;
         const int filled = (int)(fraction * width);
         bar[0] = '[';
         for (int i = 0; i < width; i++) {
@@ -52,7 +62,8 @@ static void show_bar(const char *status, double fraction) {
         }
         memcpy(bar + 1 + width, "] ", 3);
     }
-    fprintf(stderr, "\r\033[K%s%.*s", bar, terminal_columns() - 1, status);
+    const int room = columns - (int)strlen(bar);
+    fprintf(stderr, "\r\033[K%s%.*s", bar, room > 0 ? room : 0, status);
     fflush(stderr);
 }
 
