@@ -28,6 +28,7 @@ struct start {
     const char *const *words;
     int out, err;
     size_t file_bytes; /* 0: no limit */
+    bool close_err;
 };
 
 static void become_program(const struct start *start, const char *path) {
@@ -38,10 +39,12 @@ static void become_program(const struct start *start, const char *path) {
     if (start->file_bytes != 0) {
         const struct rlimit limit = {start->file_bytes, start->file_bytes};
         setrlimit(RLIMIT_FSIZE, &limit);
-        signal(SIGXFSZ, SIG_IGN);
     }
     if (dup2(start->out, STDOUT_FILENO) >= 0 && dup2(start->err, STDERR_FILENO) >= 0 &&
         chdir(start->folder) == 0) {
+        if (start->close_err) {
+            close(STDERR_FILENO);
+        }
         execv(path, argv);
     }
     _exit(127);
@@ -50,11 +53,19 @@ static void become_program(const struct start *start, const char *path) {
 static pid_t launch(const struct start *start) {
     const char *path = program_path();
     fflush(NULL);
+    /* Until it is the program, the child would run Check's handlers, which end the whole group. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
     const pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
     if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
         become_program(start, path);
     }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    ck_assert_int_ge(pid, 0);
     return pid;
 }
 
@@ -68,7 +79,7 @@ int wait_for_program(pid_t pid) {
 
 pid_t start_program(const char *folder, const char *const *words) {
     const int null = open("/dev/null", O_WRONLY);
-    const pid_t pid = launch(&(struct start){folder, words, null, null, 0});
+    const pid_t pid = launch(&(struct start){folder, words, null, null, 0, false});
     close(null);
     return pid;
 }
@@ -85,23 +96,33 @@ static char *read_back(FILE *file) {
     return text;
 }
 
-struct outcome run_program_limited(
-    const char *folder, const char *const *words, size_t file_bytes, bool full_output) {
+static struct outcome run_to_end(struct start start) {
     FILE *out = tmpfile(), *err = tmpfile();
     ck_assert_ptr_nonnull(out);
     ck_assert_ptr_nonnull(err);
-    const int full = open("/dev/full", O_WRONLY);
-    const struct start start = {
-        folder, words, full_output ? full : fileno(out), fileno(err), file_bytes};
+    start.out = start.out >= 0 ? start.out : fileno(out);
+    start.err = fileno(err);
     struct outcome outcome = {.status = wait_for_program(launch(&start))};
-    close(full);
     outcome.out = read_back(out);
     outcome.err = read_back(err);
     return outcome;
 }
 
+struct outcome run_program_limited(
+    const char *folder, const char *const *words, size_t file_bytes, bool full_output) {
+    const int full = open("/dev/full", O_WRONLY);
+    struct outcome outcome =
+        run_to_end((struct start){folder, words, full_output ? full : -1, -1, file_bytes, false});
+    close(full);
+    return outcome;
+}
+
 struct outcome run_program(const char *folder, const char *const *words) {
     return run_program_limited(folder, words, 0, false);
+}
+
+struct outcome run_program_deaf(const char *folder, const char *const *words) {
+    return run_to_end((struct start){folder, words, -1, -1, 0, true});
 }
 
 void outcome_free(struct outcome *outcome) {

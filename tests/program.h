@@ -20,6 +20,8 @@ void outcome_free(struct outcome *outcome);
 /* The same with a limit on the size of files it may write, or its standard output on /dev/full. */
 struct outcome run_program_limited(
     const char *folder, const char *const *words, size_t file_bytes, bool full_output);
+/* The same with standard error closed; err is then empty. */
+struct outcome run_program_deaf(const char *folder, const char *const *words);
 
 /* Starts it and returns at once. */
 pid_t start_program(const char *folder, const char *const *words);

@@ -28,6 +28,10 @@ extern const struct command command_tasks;
 /* One line "mha: TEXT" on standard error. Control characters in the text are shown as '?'. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The text with control characters shown as '?', in shown. */
+enum { SHOWN_SIZE = 4608 };
+const char *printable(char shown[SHOWN_SIZE], const char *text);
+
 /* Flushes standard output and says so when that fails (a full disk, a closed pipe): returns status,
  * or STATUS_USAGE when the output could not be written. Every command ends with it. */
 int finish_output(int status);

@@ -5,18 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* mha_fail knows what a control character is. */
+const char *printable(char shown[SHOWN_SIZE], const char *text) {
+    mha_error cleaned;
+    mha_fail(&cleaned, MHA_OK, "%s", text);
+    snprintf(shown, SHOWN_SIZE, "%s", cleaned.text);
+    return shown;
+}
+
 void complain(const char *format, ...) {
-    char line[1024];
+    char line[SHOWN_SIZE], shown[SHOWN_SIZE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    for (char *c = line; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            *c = '?';
-        }
-    }
-    fprintf(stderr, "mha: %s\n", line);
+    fprintf(stderr, "mha: %s\n", printable(shown, line));
 }
 
 int finish_output(int status) {

@@ -1,5 +1,6 @@
 /* The program `mha`: finds the command and hands over. */
 #include <argp.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,16 @@ static int run_command(const struct command *command, int argc, char **argv) {
     return command->run(argc, argv);
 }
 
+/* A standard descriptor that is closed would be given to the next file, and messages written into it. */
+static void open_standard_descriptors(void) {
+    for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+        if (fd > STDERR_FILENO) {
+            close(fd);
+            return;
+        }
+    }
+}
+
 /* Help and version end in exit() inside argp: their output is checked here. */
 static void check_output_at_exit(void) {
     if (finish_output(STATUS_DONE) != STATUS_DONE) {
@@ -42,7 +53,9 @@ static void check_output_at_exit(void) {
 
 int main(int argc, char **argv) {
     argp_err_exit_status = STATUS_USAGE;
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error with a message */
+    open_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe, or a limit on the size of files, */
+    signal(SIGXFSZ, SIG_IGN); /* is a write error with a message */
     atexit(check_output_at_exit);
     if (argc < 2) {
         print_help(stderr);

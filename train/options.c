@@ -1,11 +1,23 @@
 #include "options.h"
 
+#include "command.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+void usage_error(const struct argp_state *state, const char *format, ...) {
+    char line[SHOWN_SIZE], shown[SHOWN_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    argp_error(state, "%s", printable(shown, line));
+}
 
 /* strtoull takes signs, spaces and "0x"; a size is digits and nothing else. */
 static bool read_unsigned(uint64_t *number, const char *text) {
@@ -23,7 +35,7 @@ size_t parse_size(const struct argp_state *state, const char *option, const char
     size_t least, size_t most) {
     uint64_t number = 0;
     if (!read_unsigned(&number, text) || number < least || number > most) {
-        argp_error(
+        usage_error(
             state, "--%s '%s' is not a whole number from %zu to %zu", option, text, least, most);
     }
     return (size_t)number;
@@ -32,7 +44,7 @@ size_t parse_size(const struct argp_state *state, const char *option, const char
 uint64_t parse_seed(const struct argp_state *state, const char *option, const char *text) {
     uint64_t number = 0;
     if (!read_unsigned(&number, text)) {
-        argp_error(
+        usage_error(
             state, "--%s '%s' is not a whole number from 0 to %" PRIu64, option, text, UINT64_MAX);
     }
     return number;
@@ -43,9 +55,10 @@ double parse_number(const struct argp_state *state, const char *option, const ch
     char *end;
     errno = 0;
     const double number = strtod(text, &end);
-    const bool whole = end != text && *end == '\0' && !isspace((unsigned char)text[0]);
+    const bool whole = end != text && strpbrk(text, "xX") == NULL && *end == '\0' &&
+                       !isspace((unsigned char)text[0]);
     if (!whole || errno != 0 || !isfinite(number) || number < least || number > most) {
-        argp_error(state, "--%s '%s' is not a number from %g to %g", option, text, least, most);
+        usage_error(state, "--%s '%s' is not a number from %g to %g", option, text, least, most);
     }
     return number;
 }
@@ -99,7 +112,7 @@ static void parse_causal(struct argp_state *state, struct shape_options *given, 
     if (text == NULL) {
         given->causal = MHA_CAUSAL_SQUARE;
     } else if (!causal_from_name(&given->causal, text) || given->causal == MHA_CAUSAL_SQUARE) {
-        argp_error(state, "--causal '%s' is none of top-left, bottom-right, off", text);
+        usage_error(state, "--causal '%s' is none of top-left, bottom-right, off", text);
     }
 }
 

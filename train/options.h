@@ -9,6 +9,10 @@
 
 #include <mha/mask.h>
 
+/* argp_error with control characters of the text shown as '?'. */
+void usage_error(const struct argp_state *state, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Strict: the whole text is one number within the bounds. On failure argp_error is called with a
  * line that names the option, the text and the bounds; it ends the program with status 2. */
 size_t parse_size(const struct argp_state *state, const char *option, const char *text,

@@ -7,7 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PLAIN_LINES = 10 }; /* of a whole run, where there is no terminal */
+/* Where there is no terminal: lines of a whole run, and the longest silence between two. */
+enum { PLAIN_LINES = 10, SILENT_SECONDS = 30 };
 
 double seconds_now(void) {
     struct timespec now;
@@ -16,8 +17,8 @@ double seconds_now(void) {
 }
 
 void progress_start(struct progress *progress, bool quiet, size_t steps) {
-    *progress = (struct progress){
-        .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .steps = steps, .shown_at = -1.0};
+    *progress =
+        (struct progress){.quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1, .steps = steps};
 }
 
 static int terminal_columns(void) {
@@ -28,22 +29,33 @@ static int terminal_columns(void) {
     return 80;
 }
 
+/* "2:05", or "1:02:05" from an hour on. */
+static void format_time(char *text, size_t size, double seconds) {
+    const unsigned long whole = seconds < 1e9 ? (unsigned long)(seconds + 0.5) : 1000000000ul;
+    if (whole < 3600) {
+        snprintf(text, size, "%lu:%02lu", whole / 60, whole % 60);
+    } else {
+        snprintf(text, size, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+    }
+}
+
 /* A line of its own has room for words; beside a bar the numbers are short. */
 static void format_status(char *text, size_t size, const struct progress *progress, size_t step,
     double seconds, double loss, double accuracy) {
     const double rate = seconds > 0.0 ? (double)step / seconds : 0.0;
-    const double left = rate > 0.0 ? (double)(progress->steps - step) / rate : 0.0;
-    char score[48] = "";
+    char left[32], score[48] = "";
+    format_time(left, sizeof left, rate > 0.0 ? (double)(progress->steps - step) / rate : 0.0);
     if (!isnan(accuracy)) {
         snprintf(score, sizeof score, progress->terminal ? ", %.1f %%" : ", accuracy %.2f %%",
             100.0 * accuracy);
     }
+    const int decimals = rate < 10.0 ? 2 : 0;
     if (progress->terminal) {
-        snprintf(text, size, "%zu/%zu, %.0f steps/s, %.0f s left, loss %.2g%s", step,
-            progress->steps, rate, left, loss, score);
+        snprintf(text, size, "%zu/%zu, %.*f steps/s, %s left, loss %.2g%s", step, progress->steps,
+            decimals, rate, left, loss, score);
     } else {
-        snprintf(text, size, "step %zu of %zu, %.0f steps/s, %.0f s left, held-out loss %.4g%s",
-            step, progress->steps, rate, left, loss, score);
+        snprintf(text, size, "step %zu of %zu, %.*f steps/s, %s left, held-out loss %.4g%s", step,
+            progress->steps, decimals, rate, left, loss, score);
     }
 }
 
@@ -81,8 +93,10 @@ void progress_show(
         progress->shown_at = seconds;
         format_status(status, sizeof status, progress, step, seconds, loss, accuracy);
         show_bar(status, fraction);
-    } else if (fraction * PLAIN_LINES >= (double)(progress->lines_shown + 1)) {
+    } else if (fraction * PLAIN_LINES >= (double)(progress->lines_shown + 1) ||
+               seconds - progress->shown_at >= SILENT_SECONDS) {
         progress->lines_shown = (size_t)(fraction * PLAIN_LINES);
+        progress->shown_at = seconds;
         format_status(status, sizeof status, progress, step, seconds, loss, accuracy);
         fprintf(stderr, "%s\n", status);
     }

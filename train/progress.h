@@ -9,7 +9,7 @@
 struct progress {
     bool quiet, terminal;
     size_t steps;
-    double shown_at;    /* seconds when the bar was last drawn */
+    double shown_at;    /* seconds when something was last shown */
     size_t lines_shown; /* plain lines so far */
 };
 

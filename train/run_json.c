@@ -51,6 +51,7 @@ static const struct {
     {"warmup", SIZE, offsetof(struct settings, warmup)},
     {"eval_every", SIZE, offsetof(struct settings, eval_every)},
     {"words", TEXT, offsetof(struct settings, words)},
+    {"fingerprint", SEED, offsetof(struct settings, fingerprint)},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
@@ -92,6 +93,12 @@ json_t *settings_to_json(const struct settings *settings) {
         }
     }
     return object;
+}
+
+bool text_is_storable(const char *text) {
+    json_t *value = json_string(text);
+    json_decref(value);
+    return value != NULL;
 }
 
 static bool seed_from_json(uint64_t *seed, const json_t *value) {

@@ -1,43 +1,22 @@
 #include "session.h"
 
 #include <math.h>
-#include <signal.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "progress.h"
 #include "run.h"
+#include "stop.h"
+#include "memory.h"
 
 /* Weights are saved when training starts, ends or is stopped, and between as often as this. */
 static const double SECONDS_BETWEEN_SAVES = 10.0;
-
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number) {
-    stop_signal = number;
-}
-
-/* SA_RESETHAND: the second signal finds the system's default, which ends the program. */
-static void catch_signals(void) {
-    stop_signal = 0;
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = note_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-static void release_signals(void) {
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-}
 
 struct session {
     struct trainer *trainer;
     const struct session_options *options;
     struct session_result *result;
-    FILE *log;
+    int log;            /* descriptor of log.tsv, -1 when it is not open */
+    const char *folder; /* where files are written: the run's, or its staging folder */
     struct progress progress;
     double started, saved;
 };
@@ -50,18 +29,28 @@ static mha_status write_json(const struct session *session, const char *status, 
     const struct session_result *result = session->result;
     const struct run_result record = {.status = status,
         .step = result->step,
+        .weights_step = result->saved_step,
         .loss = result->score.loss,
         .accuracy = result->score.accuracy,
         .relative_error = result->score.relative_error,
         .seconds = elapsed(session)};
-    return run_write_json(session->options->folder, session->trainer->task,
-        &session->trainer->settings, &record, error);
+    return run_write_json(
+        session->folder, session->trainer->task, &session->trainer->settings, &record, error);
 }
 
-static mha_status save_weights(struct session *session, mha_error *error) {
-    session->saved = elapsed(session);
-    return run_write_weights(
-        session->options->folder, &session->trainer->settings, session->trainer->weights, error);
+/* weights.npz, and run.json which says how many updates they have seen. */
+static mha_status save(struct session *session, const char *status, mha_error *error) {
+    sigset_t before;
+    stop_hold(&before);
+    mha_status result = run_write_weights(
+        session->folder, &session->trainer->settings, session->trainer->weights, error);
+    if (result == MHA_OK) {
+        session->saved = elapsed(session);
+        session->result->saved_step = session->result->step;
+        result = write_json(session, status, error);
+    }
+    stop_resume(&before);
+    return result;
 }
 
 /* Evaluates after `step` and writes the row; update is NULL before the first. */
@@ -79,9 +68,9 @@ static mha_status evaluate(
         .learning_rate = update == NULL ? (double)NAN : update->learning_rate,
         .gradient_norm = update == NULL ? (double)NAN : update->gradient_norm,
         .seconds = elapsed(session)};
-    status = run_write_row(session->log, &row, session->options->folder, error);
+    status = run_write_row(session->log, &row, session->folder, error);
     if (status == MHA_OK && row.seconds - session->saved >= SECONDS_BETWEEN_SAVES) {
-        status = save_weights(session, error);
+        status = save(session, "running", error);
     }
     return status;
 }
@@ -96,14 +85,14 @@ static mha_status log_refused(
         .learning_rate = update->learning_rate,
         .gradient_norm = update->gradient_norm,
         .seconds = elapsed(session)};
-    return run_write_row(session->log, &row, session->options->folder, error);
+    return run_write_row(session->log, &row, session->folder, error);
 }
 
 static mha_status train(struct session *session, mha_error *error) {
     struct session_result *result = session->result;
     const struct settings *settings = &session->trainer->settings;
     mha_status status = evaluate(session, NULL, error);
-    while (status == MHA_OK && result->step < settings->steps && stop_signal == 0) {
+    while (status == MHA_OK && result->step < settings->steps && stop_requested() == 0) {
         struct step_result update;
         status = trainer_step(&update, session->trainer, result->step + 1, error);
         if (status == MHA_ERROR_NOT_FINITE) {
@@ -114,75 +103,84 @@ static mha_status train(struct session *session, mha_error *error) {
             return status;
         }
         result->step++;
-        const bool last = result->step == settings->steps || stop_signal != 0;
+        const bool last = result->step == settings->steps || stop_requested() != 0;
         if (last || result->step % settings->eval_every == 0) {
             status = evaluate(session, &update, error);
         }
         progress_show(&session->progress, result->step, elapsed(session), result->score.loss,
             result->score.accuracy);
     }
-    result->stopped_by = result->step < settings->steps ? (int)stop_signal : 0;
+    result->stopped_by = result->step < settings->steps ? stop_requested() : 0;
     return status;
 }
 
-/* The files a run has from its first moment on. */
+/* The files a run has from its first moment on: all of them, or what was there before. */
 static mha_status start_files(struct session *session, mha_error *error) {
-    const char *folder = session->options->folder;
-    mha_status status = run_open_log(&session->log, folder, error);
+    char *staging = run_path(session->options->folder, RUN_STAGING);
+    if (staging == NULL) {
+        return no_memory(error);
+    }
+    session->folder = staging;
+    mha_status status = run_open_log(&session->log, staging, error);
     if (status == MHA_OK) {
-        status = save_weights(session, error);
+        status = save(session, "running", error);
     }
     if (status == MHA_OK) {
-        status = write_json(session, "running", error);
+        status = run_publish(session->options->folder, error);
     }
+    session->folder = session->options->folder;
+    free(staging);
     return status;
 }
 
+/* What there is at the end. A run that diverged keeps the weights that were saved last. */
 static mha_status finish_files(struct session *session, mha_error *error) {
     const struct session_result *result = session->result;
-    mha_status status = MHA_OK;
-    if (!result->diverged) {
-        status = save_weights(session, error);
+    if (result->diverged) {
+        return write_json(session, "diverged", NULL);
     }
+    return save(session, result->stopped_by != 0 ? "interrupted" : "done", error);
+}
+
+/* Trains, and closes the files in whatever state the run ends. */
+static mha_status run_to_end(struct session *session, mha_error *error) {
+    mha_status status = train(session, error);
+    progress_end(&session->progress);
+    session->result->seconds = elapsed(session);
+    const mha_status closed =
+        run_close_log(session->log, session->folder, status == MHA_OK ? error : NULL);
+    status = status == MHA_OK ? closed : status;
     if (status == MHA_OK) {
-        status = write_json(session,
-            result->diverged          ? "diverged"
-            : result->stopped_by != 0 ? "interrupted"
-                                      : "done",
-            result->diverged ? NULL : error);
+        return finish_files(session, error);
     }
+    save(session, "failed", NULL); /* what can still be saved; the first error is the one to tell */
     return status;
 }
 
 mha_status session_run(struct session_result *result, struct trainer *trainer,
     const struct session_options *options, mha_error *error) {
     *result = (struct session_result){.score = {(double)NAN, (double)NAN, (double)NAN}};
-    struct session session = {.trainer = trainer, .options = options, .result = result};
+    struct session session = {.trainer = trainer,
+        .options = options,
+        .result = result,
+        .log = -1,
+        .folder = options->folder,
+        .started = seconds_now()};
+    stop_catch();
     size_t made_from;
     mha_status status = run_create_folder(&made_from, options->folder, options->force, error);
-    if (status != MHA_OK) {
-        return status;
-    }
-    session.started = seconds_now();
-    progress_start(&session.progress, options->quiet, trainer->settings.steps);
-    status = start_files(&session, error);
-    if (status != MHA_OK) {
-        if (session.log != NULL) {
-            run_close_log(session.log, options->folder, NULL);
-        }
-        run_remove(options->folder, made_from);
-        return status;
-    }
-    catch_signals();
-    status = train(&session, error);
-    progress_end(&session.progress);
-    result->seconds = elapsed(&session);
-    const mha_status closed =
-        run_close_log(session.log, options->folder, status == MHA_OK ? error : NULL);
-    status = status == MHA_OK ? closed : status;
     if (status == MHA_OK) {
-        status = finish_files(&session, error);
+        progress_start(&session.progress, options->quiet, trainer->settings.steps);
+        status = start_files(&session, error);
+        if (status == MHA_OK) {
+            status = run_to_end(&session, error);
+        } else {
+            if (session.log >= 0) {
+                run_close_log(session.log, options->folder, NULL);
+            }
+            run_abandon(options->folder, made_from);
+        }
     }
-    release_signals();
+    stop_release();
     return status;
 }

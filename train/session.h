@@ -15,6 +15,7 @@ struct session_options {
 /* What came out. */
 struct session_result {
     size_t step;        /* updates made */
+    size_t saved_step;  /* updates that weights.npz has seen */
     struct score score; /* held-out, after them */
     double seconds;
     int stopped_by; /* SIGINT or SIGTERM, 0 when none */
@@ -22,7 +23,8 @@ struct session_result {
 };
 
 /* Trains in options->folder. The trainer is new. SIGINT and SIGTERM end the run after the update in
- * hand, and what there is is saved; a second one ends the program at once. An update that is not
+ * hand, and what there is is saved; a second one ends the program at once.
+ * A run that cannot start leaves the folder as it was. An update that is not
  * finite is refused: the last log row shows it and weights.npz stays as it was saved last.
  * Returns MHA_OK when the run ended in one of these ways, with *error saying why it diverged; or
  * the status of a file that could not be written. */

@@ -20,7 +20,8 @@ struct settings {
     enum schedule schedule;
     size_t warmup;
     size_t eval_every;
-    const char *words; /* path of the word list of `letters`; NULL elsewhere */
+    const char *words;    /* path of the word list of `letters`; NULL elsewhere */
+    uint64_t fingerprint; /* of the task's data, so that a run never meets other words; 0 unknown */
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "trainer.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,9 @@ static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
         if (arrays[i].count > 0) {
             *arrays[i].at = allocate_zeroed(arrays[i].count, sizeof **arrays[i].at);
             if (*arrays[i].at == NULL) {
-                return no_memory(error);
+                return mha_fail(error, MHA_ERROR_MEMORY,
+                    "no memory for %zu numbers of width %zu, batch %zu", arrays[i].count,
+                    shape->width, shape->batch);
             }
         }
     }
@@ -73,6 +76,19 @@ static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
     return MHA_OK;
 }
 
+/* A run that knows its data is not continued or scored with other data. */
+static mha_status check_fingerprint(struct trainer *trainer, mha_error *error) {
+    const uint64_t found = trainer->task->fingerprint(trainer->data);
+    const uint64_t known = trainer->settings.fingerprint;
+    if (known != 0 && known != found) {
+        return mha_fail(error, MHA_ERROR_FORMAT,
+            "word list %s has changed: its fingerprint is %016" PRIx64 ", the run's is %016" PRIx64,
+            trainer->settings.words, found, known);
+    }
+    trainer->settings.fingerprint = found;
+    return MHA_OK;
+}
+
 mha_status trainer_create(struct trainer *trainer, const struct task *task,
     const struct settings *settings, mha_error *error) {
     memset(trainer, 0, sizeof *trainer);
@@ -82,6 +98,9 @@ mha_status trainer_create(struct trainer *trainer, const struct task *task,
     mha_status status = create_layer(trainer, error);
     if (status == MHA_OK) {
         status = task->open(&trainer->data, settings, error);
+    }
+    if (status == MHA_OK && task->fingerprint != NULL) {
+        status = check_fingerprint(trainer, error);
     }
     if (status == MHA_OK) {
         status = create_arrays(trainer, error);

@@ -26,7 +26,7 @@ extern "C" {
 typedef enum mha_status { MHA_STATUS_LIST(MHA_STATUS_NAME) } mha_status;
 #undef MHA_STATUS_NAME
 
-enum { MHA_ERROR_TEXT_SIZE = 512 };
+enum { MHA_ERROR_TEXT_SIZE = 4608 }; /* room for a path of 4096 bytes and a reason */
 
 typedef struct mha_error {
     mha_status status;

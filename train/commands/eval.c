@@ -13,12 +13,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     switch (key) {
     case ARGP_KEY_ARG:
         if (*folder != NULL) {
-            argp_error(state, "one RUN is expected, '%s' and '%s' are given", *folder, text);
+            usage_error(state, "one RUN is expected, '%s' and '%s' are given", *folder, text);
         }
         *folder = text;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "a RUN is missing: the folder of a training run");
+        usage_error(state, "a RUN is missing: the folder of a training run");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -39,7 +39,9 @@ static int evaluate(const struct run *run) {
         complain("%s: %s", run->folder, error.text);
         status = STATUS_USAGE;
     } else {
-        print_score(run->task->name, &score, &trainer);
+        char what[64];
+        snprintf(what, sizeof what, "%s after %zu steps", run->task->name, run->weights_step);
+        print_score(what, &score, &trainer);
     }
     trainer_destroy(&trainer);
     return finish_output(status);

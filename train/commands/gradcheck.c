@@ -77,7 +77,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         arguments->check.absolute_tolerance = parse_number(state, "atol", text, 0.0, 1.0);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", text);
+        usage_error(state, "unexpected argument '%s'", text);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -13,7 +13,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         return 0;
     }
     if (key == ARGP_KEY_ARG) {
-        argp_error(state, "unexpected argument '%s'", text);
+        usage_error(state, "unexpected argument '%s'", text);
     }
     return ARGP_ERR_UNKNOWN;
 }

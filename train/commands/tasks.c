@@ -28,7 +28,7 @@ static void print_task(const struct task *task) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
     if (key == ARGP_KEY_ARG) {
-        argp_error(state, "unexpected argument '%s'", text);
+        usage_error(state, "unexpected argument '%s'", text);
     }
     return ARGP_ERR_UNKNOWN;
 }

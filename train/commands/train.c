@@ -1,6 +1,7 @@
 /* mha train TASK: trains and saves a run. */
 #include "command.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,15 +62,12 @@ static void parse_sgd(struct argp_state *state, mha_sgd_options *sgd, int key, c
     const double most = 1e300;
     switch (key) {
     case KEY_LR:
-        sgd->learning_rate = parse_number(state, "lr", text, 0.0, most);
-        if (!(sgd->learning_rate > 0.0)) {
-            argp_error(state, "--lr '%s' is not above 0", text);
-        }
+        sgd->learning_rate = parse_number(state, "lr", text, 1e-300, most);
         break;
     case KEY_MOMENTUM:
         sgd->momentum = parse_number(state, "momentum", text, 0.0, 1.0);
         if (!(sgd->momentum < 1.0)) {
-            argp_error(state, "--momentum '%s' is not below 1", text);
+            usage_error(state, "--momentum '%s' is not below 1", text);
         }
         break;
     case KEY_WEIGHT_DECAY:
@@ -78,8 +76,10 @@ static void parse_sgd(struct argp_state *state, mha_sgd_options *sgd, int key, c
     case KEY_CLIP:
         sgd->clip = parse_number(state, "clip", text, 0.0, most);
         break;
-    default:
+    case KEY_NESTEROV:
         sgd->nesterov = true;
+        break;
+    default:
         break;
     }
 }
@@ -98,7 +98,7 @@ static void parse_setting(struct argp_state *state, struct settings *values, int
         break;
     case KEY_SCHEDULE:
         if (!schedule_from_name(&values->schedule, text)) {
-            argp_error(state, "--schedule '%s' is none of constant, linear, cosine", text);
+            usage_error(state, "--schedule '%s' is none of constant, linear, cosine", text);
         }
         break;
     case KEY_WORDS:
@@ -107,6 +107,14 @@ static void parse_setting(struct argp_state *state, struct settings *values, int
     default:
         parse_sgd(state, &values->sgd, key, text);
         break;
+    }
+}
+
+/* `--causal top-left TASK` is meant as `--causal=top-left TASK`. */
+static void refuse_alignment(const struct argp_state *state, const char *word) {
+    mha_causal alignment;
+    if (causal_from_name(&alignment, word)) {
+        usage_error(state, "a value of --causal needs '=': --causal=%s", word);
     }
 }
 
@@ -136,13 +144,20 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->task_name != NULL) {
-            argp_error(
+            refuse_alignment(state, arguments->task_name);
+            refuse_alignment(state, text);
+            usage_error(
                 state, "one TASK is expected, '%s' and '%s' are given", arguments->task_name, text);
         }
         arguments->task_name = text;
         return 0;
+    case ARGP_KEY_END:
+        if (arguments->task_name != NULL) {
+            refuse_alignment(state, arguments->task_name);
+        }
+        return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "a TASK is missing; `mha tasks` lists them");
+        usage_error(state, "a TASK is missing; `mha tasks` lists them");
         return 0;
     default:
         if (key < KEY_STEPS || key > KEY_WORDS) {
@@ -189,6 +204,20 @@ static struct settings settings_of(const struct arguments *arguments, const stru
     return result;
 }
 
+/* Makes the path of the word list absolute, so that the run can be scored from anywhere. */
+static bool resolve_words(struct settings *settings) {
+    static char path[PATH_MAX];
+    if (realpath(settings->words, path) == NULL) {
+        return true; /* the task says what is wrong with it */
+    }
+    if (!text_is_storable(path)) {
+        complain("--words '%s': run.json cannot hold a path that is not UTF-8", path);
+        return false;
+    }
+    settings->words = path;
+    return true;
+}
+
 /* Finds the task and its settings; false after a complaint. */
 static bool choose(
     const struct task **task, struct settings *settings, const struct arguments *arguments) {
@@ -208,6 +237,9 @@ static bool choose(
         complain("--words '%s': the task %s reads no words", settings->words, (*task)->name);
         return false;
     }
+    if (settings->words != NULL && !resolve_words(settings)) {
+        return false;
+    }
     if (settings->sgd.nesterov && !(settings->sgd.momentum > 0.0)) {
         complain("--nesterov needs a momentum above 0, it is %g", settings->sgd.momentum);
         return false;
@@ -218,14 +250,15 @@ static bool choose(
 static int print_result(const struct session_result *result, const struct trainer *trainer,
     const char *folder, const char *why) {
     if (result->diverged) {
-        complain("training diverged at step %zu: %s; %s keeps the weights saved last and the log",
-            result->step + 1, why, folder);
+        complain("training diverged at step %zu: %s; %s keeps the log and the weights of step %zu",
+            result->step + 1, why, folder, result->saved_step);
         return STATUS_FAILED;
     }
     printf("%s: %zu steps in %.1f s%s\n", trainer->task->name, result->step, result->seconds,
         result->stopped_by != 0 ? ", interrupted" : "");
     print_score("held-out", &result->score, trainer);
-    printf("saved in %s: weights.npz, log.tsv, run.json\n", folder);
+    char shown[SHOWN_SIZE];
+    printf("saved in %s: weights.npz, log.tsv, run.json\n", printable(shown, folder));
     return result->stopped_by == 0 ? STATUS_DONE : 128 + result->stopped_by;
 }
 

@@ -137,6 +137,17 @@ static void fill(
     }
 }
 
+/* FNV-1a over the words in their shuffled order. */
+static uint64_t fingerprint(const struct task_data *data) {
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < data->held_out + data->training; i++) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            hash = (hash ^ (data->words[i] >> shift & 0xff)) * 1099511628211u;
+        }
+    }
+    return hash == 0 ? 1 : hash;
+}
+
 static size_t held_out_count(const struct task_data *data) {
     return data->held_out;
 }
@@ -185,6 +196,7 @@ const struct task task_letters = {
     .goal = 3.10,
     .open = open_task,
     .close = close_task,
+    .fingerprint = fingerprint,
     .fill = fill,
     .held_out_count = held_out_count,
     .fill_held_out = fill_held_out,

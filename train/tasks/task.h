@@ -36,6 +36,9 @@ struct task {
     mha_status (*open)(struct task_data **data, const struct settings *settings, mha_error *error);
     void (*close)(struct task_data *data);
 
+    /* A number that differs when the data do, never 0; NULL when the task draws all its data. */
+    uint64_t (*fingerprint)(const struct task_data *data);
+
     /* Writes `count` fresh examples into the first samples of batch, drawing sample by sample, so
      * that the examples do not depend on how they are cut into batches. */
     void (*fill)(

@@ -1,41 +1,17 @@
 #include "words.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "memory.h"
 
 enum { MOST_BYTES = 1 << 26, CHUNK_BYTES = 1 << 16 };
 
-/* In messages a path is cut so that the reason behind it is never lost. */
-#define PATH_FORMAT "word list %.300s"
-
-/* Opens a regular file; anything else could block or never end. *fd is -1 on failure. */
-static mha_status open_regular(int *fd, const char *path, mha_error *error) {
-    struct stat file;
-    *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (*fd < 0 || fstat(*fd, &file) != 0) {
-        mha_status status =
-            mha_fail(error, MHA_ERROR_FILE, PATH_FORMAT ": %s", path, strerror(errno));
-        if (*fd >= 0) {
-            close(*fd);
-            *fd = -1;
-        }
-        return status;
-    }
-    if (S_ISREG(file.st_mode)) {
-        return MHA_OK;
-    }
-    close(*fd);
-    *fd = -1;
-    return mha_fail(error, MHA_ERROR_FILE, PATH_FORMAT " is %s, not a file", path,
-        S_ISDIR(file.st_mode) ? "a directory" : "a device or a pipe");
-}
+#define PATH_FORMAT "word list %s"
 
 /* What has been read so far. */
 struct reader {
@@ -167,7 +143,7 @@ static bool remove_duplicates(struct word_list *list) {
 mha_status word_list_read(struct word_list *list, const char *path, mha_error *error) {
     *list = (struct word_list){NULL, 0};
     int fd;
-    mha_status status = open_regular(&fd, path, error);
+    mha_status status = open_regular(&fd, "word list ", path, error);
     if (status != MHA_OK) {
         return status;
     }
