@@ -1,5 +1,6 @@
 # Attention weights, one panel a head: rows are queries from top to bottom, columns are keys from left
-# to right, the colour scale is 0 to 1 whatever the weights.
+# to right. The colour scale is 0 to 1 whatever the weights, by their square root: a query that looks at
+# many keys has small weights, and they are to be seen too.
 #
 # Variables: title, note, panels, panel_names[panels], queries, keys, query_labels[queries],
 # key_labels[keys] ('' is not labelled), rotated (key labels run upwards); and in pixels: left, top (of the
@@ -11,6 +12,7 @@
 across(x) = x / (1.0 * width)
 down(y) = 1 - y / (1.0 * height)
 is_kind(wanted, kind, x) = kind == wanted ? x : NaN
+shade(weight) = weight > 0 ? sqrt(weight) : 0
 
 # Small cells overlap a little: between their smoothed edges the paper would shine through.
 half_width = cell_width < 8 ? 0.5 + 0.5 / cell_width : 0.5
@@ -79,11 +81,14 @@ do for [panel = 1:panels] {
     if (panel == panels) {
         set colorbox user origin screen across(scale_left), screen down(top + scale_height) \
             size screen across(14.0), screen scale_height / (1.0 * height) noborder
-        set cbtics 0.25 scale 0 format '%.2f'
-        set label 6 'attention weight' at screen across(scale_left + 66.0), \
+        set cbtics ('0' shade(0), '0.05' shade(0.05), '0.25' shade(0.25), '0.5' shade(0.5), \
+            '1' shade(1)) scale 0
+        set label 6 'attention weight' at screen across(scale_left + 62.0), \
             screen down(top + scale_height / 2.0) center rotate by 90
+        set label 7 '(colours by square root)' at screen across(scale_left + 78.0), \
+            screen down(top + scale_height / 2.0) center rotate by 90 font small_font
     }
-    plot '$weights'.panel using ($4 == 2 ? NaN : $1):2:(half_width):(half_height):3 \
+    plot '$weights'.panel using ($4 == 2 ? NaN : $1):2:(half_width):(half_height):(shade($3)) \
              with boxxyerror fillstyle solid 1.0 noborder linecolor palette, \
          for [k = 1:not_finite] '$weights'.panel \
              using (is_kind(2, $4, $1)):2:(half_width):(half_height) \
@@ -93,7 +98,7 @@ do for [panel = 1:panels] {
          for [k = 1:blocked] '$weights'.panel using (is_kind(1, $4, $1)):2 \
              with points pointtype 7 pointsize dot * 0.5 * mark_scale linecolor rgb '#8f7fa0', \
          for [k = 1:numbers] '$weights'.panel \
-             using (is_kind(0, $4, $1)):2:(sprintf('%.2f', $3)):($3 < 0.6 ? 0xffffff : 0x000000) \
+             using (is_kind(0, $4, $1)):2:(sprintf('%.2f', $3)):(shade($3) < 0.5 ? 0xffffff : 0x000000) \
              with labels font small_font textcolor rgb variable
     unset label
 }

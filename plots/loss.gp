@@ -1,7 +1,7 @@
 # Loss, and below it accuracy where there is one, of training runs over their steps.
 #
-# Variables: title, loss_label, runs, names[runs], x_low, x_high, y_low, y_high, log_axis, accuracy,
-# legend_rows, legend_columns, legend_width (of a column).
+# Variables: title, loss_label, runs, names[runs], x_low, x_high, y_low, y_high, log_axis, training_loss
+# and accuracy (whether there is any), legend_rows, legend_columns, legend_width (of a column).
 # Data: $log1, $log2, ..., a block for each run:
 #   1 step  2 training loss  3 held-out loss  4 held-out accuracy in percent
 #   5 6 7   the points of 2 3 4 that carry a mark, NaN elsewhere
@@ -44,10 +44,15 @@ unset key
 set label 1 title at screen across(width / 2.0), screen down(26.0) center font title_font
 set tmargin at screen down(52.0)
 set bmargin at screen down(loss_bottom)
-set label 2 loss_label at screen across(18.0), screen down((52.0 + loss_bottom) / 2) \
+narrow = y_high - y_low < 1e-4 * abs(y_high)
+set label 2 loss_label at screen across(narrow ? 11.0 : 18.0), screen down((52.0 + loss_bottom) / 2) \
     center rotate by 90
 set label 3 'step' at screen across((85.0 + width - 40.0) / 2), screen down(plot_bottom + 42) center
 set yrange [y_low:y_high]
+if (narrow) {
+    set format y '%.7g'
+    set ytics font small_font
+}
 if (log_axis) {
     set logscale y
     set format y '%g'
@@ -78,7 +83,7 @@ if (accuracy) {
     set label 2 'held-out accuracy' at screen across(18.0), \
         screen down((loss_bottom + 30 + plot_bottom) / 2) center rotate by 90
     set yrange [-3:103]
-    set ytics 25
+    set ytics 25 font ''
     set format y '%.0f %%'
     set format x '%.0f'
     plot for [k = 1:runs] '$log'.k using 1:4 with lines \

@@ -32,11 +32,11 @@ set yrange [y_low:y_high]
 if (log_axis) {
     set logscale y
 }
-set format y '%g'
+set format y (y_high - y_low < 1e-4 * abs(y_high) ? '%.7g' : '%g')
 if (!accuracy) {
     set label 3 'step' at screen 0.5, screen down(legend_top - 1) center
 }
-plot for [k = 1:(runs == 1 ? 1 : 0)] '$log'.k using 1:2 with points pointtype '.', \
+plot for [k = 1:(runs == 1 && training_loss ? 1 : 0)] '$log'.k using 1:2 with points pointtype '.', \
      for [k = 1:runs] '$log'.k using 1:3 with lines linetype character(k), \
      for [k = 1:runs] '$log'.k using 1:6 with points pointtype letter(k)
 
@@ -66,7 +66,7 @@ do for [k = 1:runs] {
         at screen across(5 + (k - 1) / legend_rows * legend_width), \
         screen down(legend_top + 0.5 + (k - 1) % legend_rows)
 }
-if (runs == 1) {
+if (runs == 1 && training_loss) {
     set label 2 '... training loss' at screen across(5 + legend_width), \
         screen down(legend_top + 0.5) left
 }

@@ -1,15 +1,11 @@
-/* gnuplot as a helper program, the variables in front of its scripts, and the checks of its
- * pictures. */
+/* The scripts of gnuplot, the variables in front of them, and the checks of its pictures. */
 #include "suites.h"
 #include "check_plot.h"
 
-#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands/plot_picture.h"
@@ -55,17 +51,28 @@ void assert_error(mha_status status, const mha_error *error, const char *part) {
     ck_assert_ptr_null(strchr(error->text, '\n'));
 }
 
-static mha_status run_text(char **bytes, size_t *size, const char *text, mha_error *error) {
-    return gnuplot_run(bytes, size, text, strlen(text), error);
+struct attention_maps make_maps(
+    size_t heads, size_t queries, size_t keys, const mha_real *weights) {
+    struct attention_maps maps = {.title = "run_1: task reverse, held-out example 0",
+        .heads = heads,
+        .queries = queries,
+        .keys = keys,
+        .weights = weights,
+        .query_labels = calloc(queries, MAP_LABEL_SIZE),
+        .key_labels = calloc(keys, MAP_LABEL_SIZE)};
+    ck_assert(maps.query_labels != NULL && maps.key_labels != NULL);
+    for (size_t i = 0; i < queries; i++) {
+        snprintf(maps.query_labels[i], MAP_LABEL_SIZE, "q%zu", i);
+    }
+    for (size_t i = 0; i < keys; i++) {
+        snprintf(maps.key_labels[i], MAP_LABEL_SIZE, "k%zu", i);
+    }
+    return maps;
 }
 
-/* A program named gnuplot in the folder, found before the real one. */
-static void fake_gnuplot(const char *text) {
-    folder_write("gnuplot", text, strlen(text));
-    ck_assert_int_eq(chmod(folder_path("gnuplot"), 0755), 0);
-    char path[2048];
-    snprintf(path, sizeof path, "%s:/bin:/usr/bin", folder_path(""));
-    ck_assert_int_eq(setenv("PATH", path, 1), 0);
+void free_maps(struct attention_maps *maps) {
+    free(maps->query_labels);
+    free(maps->key_labels);
 }
 
 START_TEST(test_scripts_are_built_in) {
@@ -90,12 +97,14 @@ START_TEST(test_variables) {
     script_element(made.stream, "c", 2, "'");
     script_number(made.stream, "d", -0.125);
     script_number(made.stream, "e", (double)NAN);
+    script_number(made.stream, "f", 123456789012345);
     ck_assert_int_eq(script_close(&made, &error), MHA_OK);
     ck_assert_str_eq(made.text, "a = 'it' . \"'\" . 's \\ \"q\" `x` @y'\n"
                                 "b = '1?2?3?\xc3\xa9?(?"
                                 "?????"
                                 "'\n"
-                                "array c[3]\nc[2] = '' . \"'\" . ''\nd = -0.125\ne = NaN\n");
+                                "array c[3]\nc[2] = '' . \"'\" . ''\nd = -0.125\ne = NaN\n"
+                                "f = 123456789012345\n");
     script_free(&made);
 }
 END_TEST
@@ -186,64 +195,6 @@ START_TEST(test_large_scripts_and_pictures) {
 }
 END_TEST
 
-START_TEST(test_gnuplot_absent) {
-    ck_assert_int_eq(setenv("PATH", folder_path(""), 1), 0);
-    char *bytes;
-    size_t size;
-    mha_error error;
-    mha_status status = run_text(&bytes, &size, "plot x\n", &error);
-    assert_error(status, &error, "Debian package gnuplot-nox");
-    ck_assert_ptr_null(bytes);
-    folder_write("gnuplot", "text", 4);
-    ck_assert_int_eq(chmod(folder_path("gnuplot"), 0644), 0);
-    assert_error(
-        run_text(&bytes, &size, "plot x\n", &error), &error, "(Debian package gnuplot-nox)");
-}
-END_TEST
-
-START_TEST(test_gnuplot_fails) {
-    char *bytes;
-    size_t size;
-    mha_error error;
-    mha_status status = run_text(&bytes, &size, "x = 1\nplot sin(\n", &error);
-    assert_error(status, &error, "gnuplot failed with status 1: line 2: ");
-    static const char *const fakes[][2] = {
-        {"#!/bin/sh\ncat > /dev/null\necho '  first reason' >&2\necho second >&2\nexit 3\n",
-            "gnuplot failed with status 3: first reason"},
-        {"#!/bin/sh\nexit 4\n", "gnuplot failed with status 4: it gave no reason"},
-        {"#!/bin/sh\nkill -9 $$\n", "gnuplot was ended by signal 9"}};
-    static char
-        script_text[1 << 20]; /* more than a pipe holds, to a program that reads none of it */
-    memset(script_text, '\n', sizeof script_text - 1);
-    for (size_t i = 0; i < sizeof fakes / sizeof *fakes; i++) {
-        fake_gnuplot(fakes[i][0]);
-        assert_error(run_text(&bytes, &size, script_text, &error), &error, fakes[i][1]);
-    }
-}
-END_TEST
-
-/* The disposition of SIGPIPE is the caller's again, and gnuplot has the default one. */
-START_TEST(test_sigpipe_is_left_alone) {
-    struct sigaction standard = {.sa_handler = SIG_DFL}, before, after;
-    sigaction(SIGPIPE, &standard, &before);
-    fake_gnuplot("#!/bin/sh\nexit 0\n");
-    static char text[1 << 20];
-    memset(text, '\n', sizeof text - 1);
-    char *bytes;
-    size_t size;
-    mha_error error;
-    ck_assert_int_eq(run_text(&bytes, &size, text, &error), MHA_OK);
-    free(bytes);
-    sigaction(SIGPIPE, NULL, &after);
-    ck_assert(after.sa_handler == SIG_DFL);
-    signal(SIGPIPE, SIG_IGN);
-    fake_gnuplot("#!/bin/sh\nkill -PIPE $$\nexit 0\n");
-    mha_status status = run_text(&bytes, &size, "", &error);
-    sigaction(SIGPIPE, &before, NULL);
-    assert_error(status, &error, "ended by signal 13");
-}
-END_TEST
-
 /* A gnuplot that reports success and draws nothing; what stood at the path stays. */
 START_TEST(test_no_picture_replaces_nothing) {
     struct script variables;
@@ -273,12 +224,12 @@ Suite *plot_suite(void) {
     tcase_add_test(drawing, test_endings);
     tcase_add_test(drawing, test_picture_check);
     tcase_add_test(drawing, test_large_scripts_and_pictures);
-    tcase_add_test(drawing, test_gnuplot_absent);
-    tcase_add_test(drawing, test_gnuplot_fails);
-    tcase_add_test(drawing, test_sigpipe_is_left_alone);
     tcase_add_test(drawing, test_no_picture_replaces_nothing);
     suite_add_tcase(suite, drawing);
+    suite_add_tcase(suite, plot_process_case());
+    suite_add_tcase(suite, plot_signals_case());
     suite_add_tcase(suite, plot_curves_case());
+    suite_add_tcase(suite, plot_axes_case());
     suite_add_tcase(suite, plot_kept_case());
     suite_add_tcase(suite, plot_maps_case());
     suite_add_tcase(suite, plot_text_case());

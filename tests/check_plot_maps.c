@@ -2,6 +2,7 @@
 #include "check_plot.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,30 +51,6 @@ static size_t find_cells(const char *svg) {
 
 static double lightness(const struct filled_cell *cell) {
     return (0.3 * cell->red + 0.6 * cell->green + 0.1 * cell->blue) / 255;
-}
-
-struct attention_maps make_maps(
-    size_t heads, size_t queries, size_t keys, const mha_real *weights) {
-    struct attention_maps maps = {.title = "run_1: task reverse, held-out example 0",
-        .heads = heads,
-        .queries = queries,
-        .keys = keys,
-        .weights = weights,
-        .query_labels = calloc(queries, MAP_LABEL_SIZE),
-        .key_labels = calloc(keys, MAP_LABEL_SIZE)};
-    ck_assert(maps.query_labels != NULL && maps.key_labels != NULL);
-    for (size_t i = 0; i < queries; i++) {
-        snprintf(maps.query_labels[i], MAP_LABEL_SIZE, "q%zu", i);
-    }
-    for (size_t i = 0; i < keys; i++) {
-        snprintf(maps.key_labels[i], MAP_LABEL_SIZE, "k%zu", i);
-    }
-    return maps;
-}
-
-void free_maps(struct attention_maps *maps) {
-    free(maps->query_labels);
-    free(maps->key_labels);
 }
 
 static char *draw_maps(const struct attention_maps *maps) {
@@ -173,22 +150,46 @@ START_TEST(test_scale_does_not_follow_the_weights) {
     static const mha_real equal[] = {0.25F, 0.25F, 0.25F, 0.25F}, zero[] = {0, 0, 0, 0},
                           one[] = {1, 1, 1, 1};
     static const mha_real *const maps_of[] = {zero, equal, one};
-    int red[3];
+    int colour[3];
     for (size_t i = 0; i < 3; i++) {
         struct attention_maps maps = make_maps(1, 2, 2, maps_of[i]);
         char *svg = draw_maps(&maps);
         ck_assert_uint_eq(find_cells(svg), 4);
-        red[i] = cells[0].red * 1000000 + cells[0].green * 1000 + cells[0].blue;
+        colour[i] = cells[0].red * 1000000 + cells[0].green * 1000 + cells[0].blue;
         for (size_t w = 1; w < 4; w++) {
             ck_assert_int_eq(
-                cells[w].red * 1000000 + cells[w].green * 1000 + cells[w].blue, red[i]);
+                cells[w].red * 1000000 + cells[w].green * 1000 + cells[w].blue, colour[i]);
         }
         free(svg);
         free_maps(&maps);
     }
-    ck_assert_int_eq(red[0], 68001084); /* the ends of the palette in heads.gp */
-    ck_assert_int_eq(red[2], 253231037);
-    ck_assert(red[1] != red[0] && red[1] != red[2]);
+    ck_assert_int_eq(colour[0], 68001084); /* the ends of the palette in heads.gp */
+    ck_assert_int_eq(colour[2], 253231037);
+    /* A quarter stands half way: between the colours 4 and 5 of 9. */
+    ck_assert_int_le(abs(colour[1] / 1000000 - (38 + 31) / 2), 3);
+    ck_assert_int_le(abs(colour[1] / 1000 % 1000 - (130 + 158) / 2), 3);
+    ck_assert_int_le(abs(colour[1] % 1000 - (142 + 137) / 2), 3);
+}
+END_TEST
+
+/* Weights that are spread over 16 keys differ from zero, and the scale names the weights. */
+START_TEST(test_small_weights_are_seen) {
+    static const mha_real weights[] = {0, 1 / (mha_real)64, 1 / (mha_real)16, 1};
+    struct attention_maps maps = make_maps(1, 2, 2, weights);
+    char *svg = draw_maps(&maps);
+    ck_assert_uint_eq(find_cells(svg), 4);
+    ck_assert_double_gt(lightness(&cells[1]), lightness(&cells[0]) + 0.08);
+    ck_assert_double_gt(lightness(&cells[2]), lightness(&cells[1]) + 0.08);
+    static const char *const texts[] = {"0", "0.05", "0.25", "0.5", "1"};
+    double x, y, y_before = 1e9;
+    for (size_t i = 0; i < 5; i++) {
+        find_text(&x, &y, svg, texts[i]);
+        ck_assert_double_lt(y, y_before);
+        y_before = y;
+    }
+    find_text(&x, &y, svg, "(colours by square root)");
+    free(svg);
+    free_maps(&maps);
 }
 END_TEST
 
@@ -257,10 +258,15 @@ START_TEST(test_labels_and_names) {
 END_TEST
 
 START_TEST(test_too_large_or_empty) {
-    static const size_t sizes[][3] = {
-        {1, 1025, 1}, {1, 1, 1025}, {2, 1024, 1024}, {1, 0, 3}, {1, 3, 0}};
+    static const size_t sizes[][3] = {{1, 1025, 1}, {1, 1, 1025}, {1, 1024, 1024}, {131073, 1, 1},
+        {SIZE_MAX, 2, 3}, {1, 0, 1}, {2, 1, 0}};
     static const char *const texts[] = {
-        "1025 queries", "1025 keys", "2 heads of 1024 queries", "0 queries", "0 keys"};
+        "1025 queries are too many for a map, which holds at most 1024",
+        "1025 keys are too many for a map, which holds at most 1024",
+        "1 head of 1024 queries and 1024 keys: 1048576 cells are too many for a page",
+        "131073 heads of 1 query and 1 key: 131073 cells",
+        "heads of 2 queries and 3 keys: more than ",
+        "nothing to draw: 1 head of 0 queries and 1 key", "2 heads of 1 query and 0 keys"};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct attention_maps maps = {
             .heads = sizes[i][0], .queries = sizes[i][1], .keys = sizes[i][2]};
@@ -276,6 +282,7 @@ TCase *plot_maps_case(void) {
     tcase_add_test(maps, test_orientation);
     tcase_add_test(maps, test_every_cell_is_visible);
     tcase_add_test(maps, test_scale_does_not_follow_the_weights);
+    tcase_add_test(maps, test_small_weights_are_seen);
     tcase_add_test(maps, test_not_finite);
     tcase_add_test(maps, test_blocked_pairs_are_marked);
     tcase_add_test(maps, test_labels_and_names);

@@ -10,8 +10,15 @@ enum { LARGEST_COUNT = 100 };
 
 static const double largest_shown = 1e100;
 
+/* A range narrower than this part of its values is none: gnuplot cannot draw it. */
+static const double narrowest_range = 1e-6;
+
 static bool is_drawable(double loss) {
     return fabs(loss) <= largest_shown;
+}
+
+static bool is_constant(double low, double high) {
+    return high - low <= narrowest_range * fmax(fabs(low), fabs(high));
 }
 
 /* What is seen of all losses before the axis is chosen. */
@@ -50,6 +57,7 @@ static struct loss_extent measure(
             const struct log_row *row = &curves[c].rows[i];
             look_at(&extent, row->loss);
             look_at(&extent, row->eval_loss);
+            axes->training_loss |= is_drawable(row->loss);
             axes->accuracy |= isfinite(row->eval_accuracy);
             extent.first_step = row->step < extent.first_step ? row->step : extent.first_step;
             extent.last_step = row->step > extent.last_step ? row->step : extent.last_step;
@@ -67,9 +75,9 @@ static void choose_y_range(struct loss_axes *axes, const struct loss_extent *ext
     if (axes->log_axis) {
         axes->y_low = extent->least_positive / 1.25;
         axes->y_high = high * 1.25;
-    } else if (low == high) {
+    } else if (is_constant(low, high)) {
         axes->y_low = fmin(0, 2 * low);
-        axes->y_high = low == 0 ? 1 : fmax(0, 2 * high);
+        axes->y_high = high == 0 ? 1 : fmax(0, 2 * high);
     } else {
         double margin = 0.06 * (high - low);
         bool near_zero = low >= 0 && low < 0.5 * high;
@@ -78,6 +86,16 @@ static void choose_y_range(struct loss_axes *axes, const struct loss_extent *ext
         if (near_zero && low == 0) {
             axes->y_low = -0.02 * high; /* a curve on the axis would be hidden by it */
         }
+    }
+}
+
+static void choose_x_range(struct loss_axes *axes, const struct loss_extent *extent) {
+    axes->x_low = (double)extent->first_step;
+    axes->x_high = (double)extent->last_step;
+    if (is_constant(axes->x_low, axes->x_high)) {
+        double margin = fmax(1, narrowest_range * axes->x_high);
+        axes->x_low = fmax(0, axes->x_low - margin);
+        axes->x_high += margin;
     }
 }
 
@@ -114,17 +132,12 @@ mha_status loss_axes_of(
     }
     if (extent.drawable == 0) {
         return mha_fail(error, MHA_ERROR_FORMAT,
-            "nothing to draw: the log of %.300s%s has %zu rows and no finite loss", name, others,
-            extent.rows);
+            "nothing to draw: the log of %.300s%s has %zu row%s and no finite loss", name, others,
+            extent.rows, extent.rows == 1 ? "" : "s");
     }
     choose_y_range(axes, &extent);
+    choose_x_range(axes, &extent);
     axes->infinite = extent.infinite;
-    axes->x_low = (double)extent.first_step;
-    axes->x_high = (double)extent.last_step;
-    if (!(axes->x_high > axes->x_low)) {
-        axes->x_low -= axes->x_low >= 1;
-        axes->x_high += 1 + axes->x_high * 1e-6; /* above 2^53 one step is no difference */
-    }
     return MHA_OK;
 }
 

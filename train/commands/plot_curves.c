@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { MARKS_A_CURVE = 10, NAME_LIMIT = 160, LARGEST_ROWS = 4000, BUCKETS = 1000 };
+enum { LEAST_COLUMNS = 40, LEAST_LINES = 12 }; /* of a terminal */
 
 enum { TRAINING_LOSS, HELD_OUT_LOSS, HELD_OUT_ACCURACY, COLUMNS };
 
@@ -82,7 +83,8 @@ static void write_rows(
         }
         fputc('\n', stream);
     }
-    if (count == 0) {
+    /* gnuplot 5.4 crashes when all that it is to mark with a letter is one row without a value. */
+    for (; count < 2; count++) {
         fputs("NaN NaN NaN NaN NaN NaN NaN\n", stream);
     }
 }
@@ -158,6 +160,10 @@ static void fit_legend(FILE *stream, struct picture_size *size, const struct los
 void loss_variables(FILE *stream, struct picture_size *size, const struct loss_axes *axes,
     const struct loss_curve *curves, size_t count, bool in_terminal) {
     size_t longest, title_length;
+    if (in_terminal) {
+        size->width = size->width < LEAST_COLUMNS ? LEAST_COLUMNS : size->width;
+        size->height = size->height < LEAST_LINES ? LEAST_LINES : size->height;
+    }
     size_t limit = in_terminal && size->width < NAME_LIMIT + 16 ? size->width - 16 : NAME_LIMIT;
     write_names(stream, &longest, &title_length, curves, count, limit);
     fit_legend(stream, size, axes, count, longest, title_length, in_terminal);
@@ -169,6 +175,7 @@ void loss_variables(FILE *stream, struct picture_size *size, const struct loss_a
     script_number(stream, "y_low", axes->y_low);
     script_number(stream, "y_high", axes->y_high);
     script_number(stream, "log_axis", axes->log_axis);
+    script_number(stream, "training_loss", axes->training_loss);
     script_number(stream, "accuracy", axes->accuracy);
     for (size_t c = 0; c < count; c++) {
         script_data_begin(stream, "log", c + 1);

@@ -18,7 +18,8 @@ struct loss_curve {
 struct loss_axes {
     double x_low, x_high, y_low, y_high;
     bool log_axis; /* the positive losses span a decade or more, and most losses are positive */
-    bool accuracy; /* some run has one */
+    bool training_loss;  /* some run has one that is finite */
+    bool accuracy;       /* some run has one */
     size_t not_positive; /* losses that a logarithmic axis cannot show */
     size_t infinite;     /* losses that are infinite or beyond 1e100 */
 };
@@ -35,7 +36,7 @@ double shown_loss(const struct loss_axes *axes, double loss);
 bool loss_curve_is_visible(const struct loss_axes *axes, const struct loss_curve *curve);
 
 /* Writes all variables and data, and fits the size: a picture gets as high as its legend needs, a
- * terminal stays as it is. */
+ * terminal stays as it is, but for 40 columns and 12 lines at least. */
 void loss_variables(FILE *stream, struct picture_size *size, const struct loss_axes *axes,
     const struct loss_curve *curves, size_t count, bool in_terminal);
 

@@ -238,8 +238,8 @@ int plot_heads(int argc, char **argv) {
         {&picture_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options_table, parse, "RUN",
         "Draw the attention weights of one held-out example, a panel for each head: rows are "
-        "queries, "
-        "columns are keys, colours run from 0 to 1.",
+        "queries, columns are keys. The colours run from 0 to 1, whatever the weights, by their "
+        "square root.",
         children, NULL, NULL};
     struct heads_request request = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &request);

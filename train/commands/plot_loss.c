@@ -47,7 +47,7 @@ static char *name_of(const char *folder) {
 /* One run with its rows and name, which belong to the curve. */
 static mha_status read_curve(struct loss_curve *curve, const char *folder, mha_error *error) {
     struct run found;
-    mha_status status = run_read(&found, folder, error);
+    mha_status status = run_read_settings(&found, folder, error);
     if (status != MHA_OK) {
         return status;
     }

@@ -12,20 +12,31 @@ enum {
     LARGEST_CELLS = 1 << 17 /* of all maps */
 };
 
+/* "2 heads of 1 query and 3 keys" */
+static void describe(char *text, size_t size, const struct attention_maps *maps) {
+    snprintf(text, size, "%zu head%s of %zu %s and %zu key%s", maps->heads,
+        maps->heads == 1 ? "" : "s", maps->queries, maps->queries == 1 ? "query" : "queries",
+        maps->keys, maps->keys == 1 ? "" : "s");
+}
+
 mha_status maps_check(const struct attention_maps *maps, mha_error *error) {
+    char what[128];
+    describe(what, sizeof what, maps);
     if (maps->queries == 0 || maps->keys == 0 || maps->heads == 0) {
-        return mha_fail(error, MHA_ERROR_SIZE,
-            "nothing to draw: %zu heads of %zu queries and %zu keys", maps->heads, maps->queries,
-            maps->keys);
+        return mha_fail(error, MHA_ERROR_SIZE, "nothing to draw: %s", what);
     }
-    if (maps->queries > LARGEST_SIDE || maps->keys > LARGEST_SIDE ||
-        maps->heads > LARGEST_CELLS / (maps->queries * maps->keys)) {
+    if (maps->queries > LARGEST_SIDE || maps->keys > LARGEST_SIDE) {
+        bool queries = maps->queries > LARGEST_SIDE;
         return mha_fail(error, MHA_ERROR_SIZE,
-            "%zu heads of %zu queries and %zu keys are too much for one page, which holds maps of "
-            "at "
-            "most %d by %d and %d cells in all",
-            maps->heads, maps->queries, maps->keys, (int)LARGEST_SIDE, (int)LARGEST_SIDE,
-            (int)LARGEST_CELLS);
+            "%zu %s are too many for a map, which holds at most %d",
+            queries ? maps->queries : maps->keys, queries ? "queries" : "keys", (int)LARGEST_SIDE);
+    }
+    size_t cells = maps->queries * maps->keys;
+    if (maps->heads > LARGEST_CELLS / cells) {
+        bool fits = maps->heads <= SIZE_MAX / cells;
+        return mha_fail(error, MHA_ERROR_SIZE,
+            "%s: %s%zu cells are too many for a page, which holds at most %d", what,
+            fits ? "" : "more than ", fits ? maps->heads * cells : SIZE_MAX, (int)LARGEST_CELLS);
     }
     return MHA_OK;
 }
@@ -74,7 +85,7 @@ enum {
     LARGEST_CELL = 56,
     SMALLEST_MARKED = 8, /* cells below are too small for a dot in blocked ones */
     TITLE_LETTER = 9,
-    LEGEND = 110 /* the colour scale on the right */
+    LEGEND = 118 /* the colour scale on the right */
 };
 
 static size_t clamp(size_t value, size_t least, size_t most) {

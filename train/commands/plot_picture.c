@@ -11,7 +11,7 @@
 #include <mha/io.h>
 
 #include "gnuplot.h"
-#include "memory.h"
+#include "plot_files.h"
 
 static const struct {
     const char *name;
@@ -51,6 +51,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 
 const struct argp picture_argp = {options_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
+/* Whether text stands in a script as it is. */
+static bool is_scriptable(const char *text) {
+    while (*text != '\0') {
+        size_t size = character_size(text);
+        if (size == 0) {
+            return false;
+        }
+        text += size;
+    }
+    return true;
+}
+
 static bool has_control_character(const char *text) {
     for (; text != NULL && *text != '\0'; text++) {
         if ((unsigned char)*text < ' ' || *text == 0x7f) {
@@ -71,9 +83,16 @@ mha_status picture_kind_of(
     if (path == NULL) {
         return MHA_OK;
     }
-    if (options->kept_script != NULL && strcmp(path, options->kept_script) == 0) {
-        return mha_fail(
-            error, MHA_ERROR_ARGUMENT, "'%s' cannot be both the picture and its script", path);
+    const char *kept = options->kept_script;
+    if (kept != NULL && (strcmp(path, kept) == 0 || is_same_file(path, kept))) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "'%.2000s' and '%.2000s' are one file: it cannot be both the picture and its script",
+            path, kept);
+    }
+    if (kept != NULL && !is_scriptable(path)) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "--keep-script: the picture's name '%s' is not UTF-8 text, which a script could hold",
+            path);
     }
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -108,8 +127,8 @@ struct picture_size terminal_size(void) {
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0) {
         size = (struct picture_size){window.ws_col, window.ws_row};
     }
-    size.width = size.width < 40 ? 40 : size.width > 240 ? 240 : size.width;
-    size.height = size.height < 12 ? 12 : size.height > 80 ? 80 : size.height;
+    size.width = size.width > 240 ? 240 : size.width;
+    size.height = size.height > 80 ? 80 : size.height;
     return size;
 }
 
@@ -131,13 +150,10 @@ static bool terminal_has_colour(void) {
 
 /* gnuplot takes a name that begins with '|' for a command and '~' for a home. */
 static void write_output_file(FILE *stream, const char *path) {
-    size_t size = strlen(path) + 3;
-    char *plain = malloc(size);
-    if (plain != NULL) {
-        snprintf(plain, size, "%s%s", *path == '/' || *path == '.' ? "" : "./", path);
+    script_text(stream, "output_file", path);
+    if (*path != '/' && *path != '.') {
+        fputs("output_file = './' . output_file\n", stream);
     }
-    script_text(stream, "output_file", plain != NULL ? plain : path);
-    free(plain);
 }
 
 /* The whole script. It writes to standard output, or to the file when it is to be kept. */
@@ -165,19 +181,6 @@ static mha_status compose(struct script *whole, const struct picture_options *op
     return script_close(whole, error);
 }
 
-/* A signal between creating and renaming a file would leave its temporary name behind. */
-static mha_status write_file(const char *path, const char *bytes, size_t size, mha_error *error) {
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, &before);
-    mha_status status = mha_file_replace(path, bytes, size, error);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return status;
-}
-
 /* Without the form feed that gnuplot's text begins with, blank ends of lines and empty lines
  * around. */
 static void print_text(char *bytes) {
@@ -202,23 +205,62 @@ static void print_text(char *bytes) {
     }
 }
 
+/* The script after the picture: it is of no use without one. */
+static mha_status write_files(const struct picture_options *options, const char *bytes,
+    size_t byte_count, const struct script *kept, mha_error *error) {
+    mha_status status = MHA_OK;
+    if (options->output != NULL) {
+        status = mha_file_replace(options->output, bytes, byte_count, error);
+    }
+    if (status != MHA_OK || options->kept_script == NULL) {
+        return status;
+    }
+    mha_error reason;
+    status = mha_file_replace(options->kept_script, kept->text, kept->size, &reason);
+    if (status != MHA_OK) {
+        return mha_fail(
+            error, status, "%.4200s; the picture is drawn, its script is not kept", reason.text);
+    }
+    return MHA_OK;
+}
+
+/* A signal between creating and renaming a file would leave its temporary name behind. */
+static mha_status write_undisturbed(const struct picture_options *options, const char *bytes,
+    size_t byte_count, const struct script *kept, mha_error *error) {
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGQUIT);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    mha_status status = write_files(options, bytes, byte_count, kept, error);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+/* No script is kept of text that could not be shown; that it could not is told when the program
+ * ends. */
 static mha_status place(const struct picture_options *options, enum picture_kind kind,
     const struct picture_size *size, const char *name, const struct script *variables, char *bytes,
     size_t byte_count, mha_error *error) {
     mha_status status = picture_check(kind, bytes, byte_count, error);
-    if (status == MHA_OK && options->kept_script != NULL) {
-        struct script kept;
-        status = compose(&kept, options, kind, size, name, variables, true, error);
-        if (status == MHA_OK) {
-            status = write_file(options->kept_script, kept.text, kept.size, error);
-        }
-        script_free(&kept);
+    if (status != MHA_OK) {
+        return status;
     }
+    struct script kept = {0};
+    if (options->kept_script != NULL) {
+        status = compose(&kept, options, kind, size, name, variables, true, error);
+    }
+    bool shown = true;
     if (status == MHA_OK && kind == PICTURE_TEXT) {
         print_text(bytes);
-    } else if (status == MHA_OK) {
-        status = write_file(options->output, bytes, byte_count, error);
+        shown = options->kept_script == NULL || (fflush(stdout) == 0 && !ferror(stdout));
     }
+    if (status == MHA_OK && shown) {
+        status = write_undisturbed(options, bytes, byte_count, &kept, error);
+    }
+    script_free(&kept);
     return status;
 }
 

@@ -22,7 +22,8 @@ struct picture_options {
 extern const struct argp picture_argp;
 
 /* The kind that the ending of output asks for, PICTURE_TEXT without one. MHA_ERROR_ARGUMENT for
- * another ending, and for a file name with control characters, which no script can hold. */
+ * another ending, for a file name with control characters, and for a script that is to be kept but
+ * would replace the picture or could not hold its name. */
 mha_status picture_kind_of(
     enum picture_kind *kind, const struct picture_options *options, mha_error *error);
 
@@ -34,7 +35,7 @@ struct picture_size {
     size_t width, height;
 };
 
-/* The terminal's size, 80 by 24 when it is unknown, and at least 40 by 12. */
+/* The terminal's size, 80 by 24 when it is unknown, and at most 240 by 80. */
 struct picture_size terminal_size(void);
 /* Whether texts may leave ASCII: the locale of the environment is in UTF-8. */
 bool terminal_is_utf8(void);
@@ -43,7 +44,8 @@ bool terminal_is_utf8(void);
 void tell_missing_fonts(enum picture_kind kind);
 
 /* Draws the fixed script `name` with these variables: into the file that the options name, which is
- * replaced as a whole, or as text on standard output. On failure no file is left or changed. */
+ * replaced as a whole, or as text on standard output. On failure no file is left or changed, but
+ * for a picture whose script could not be written. */
 mha_status picture_draw(const struct picture_options *options, const struct picture_size *size,
     const char *name, const struct script *variables, mha_error *error);
 

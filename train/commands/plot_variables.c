@@ -103,13 +103,13 @@ void script_element(FILE *stream, const char *name, size_t index, const char *te
     write_quoted(stream, text);
 }
 
-void script_value(FILE *stream, double value) {
+static void write_number(FILE *stream, double value, int digits) {
     if (!isfinite(value)) {
         fputs("NaN", stream);
         return;
     }
     char text[40];
-    snprintf(text, sizeof text, "%.9g", value);
+    snprintf(text, sizeof text, "%.*g", digits, value);
     const char *sign = localeconv()->decimal_point;
     char *found = *sign == '\0' ? NULL : strstr(text, sign);
     if (found == NULL) {
@@ -119,9 +119,13 @@ void script_value(FILE *stream, double value) {
     }
 }
 
+void script_value(FILE *stream, double value) {
+    write_number(stream, value, 9);
+}
+
 void script_number(FILE *stream, const char *name, double value) {
     fprintf(stream, "%s = ", name);
-    script_value(stream, value);
+    write_number(stream, value, 15);
     fputc('\n', stream);
 }
 

@@ -23,8 +23,8 @@ void script_text(FILE *stream, const char *name, const char *text);
 /* array name[count], and name[index] = 'text' with index from 1. */
 void script_array(FILE *stream, const char *name, size_t count);
 void script_element(FILE *stream, const char *name, size_t index, const char *text);
-/* name = value, and the value alone as a field of data: NaN when it is not finite. The decimal sign
- * is a point in every locale. */
+/* name = value in 15 digits, so that whole numbers are exact; and a value alone, as a field of data,
+ * in 9. NaN when it is not finite. The decimal sign is a point in every locale. */
 void script_number(FILE *stream, const char *name, double value);
 void script_value(FILE *stream, double value);
 

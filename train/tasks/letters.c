@@ -48,7 +48,7 @@ static mha_status read_list(struct word_list *list, const char *path, mha_error 
         return MHA_OK;
     }
     bool default_missing = path == NULL || strcmp(path, DEFAULT_WORDS) == 0;
-    return mha_fail(error, status, "%.400s%s", cause.text,
+    return mha_fail(error, status, "%s%s", cause.text,
         status == MHA_ERROR_FILE && default_missing
             ? " (it comes with the package wamerican; --words FILE names another)"
             : "");
