@@ -9,8 +9,9 @@ CFLAGS   ?= -O2 -g
 BUILD    ?= build$(if $(SANITIZE),/sanitize)
 PKG_CONFIG ?= pkg-config
 
-ifneq ($(findstring -ffast-math,$(CFLAGS) $(CPPFLAGS))$(findstring -Ofast,$(CFLAGS))$(findstring -ffinite-math-only,$(CFLAGS)),)
-$(error CFLAGS must not contain -ffast-math, -Ofast or -ffinite-math-only: masks and checks rely on NaN and infinity)
+USER_FLAGS := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+ifneq ($(filter -ffast-math -Ofast -ffinite-math-only -funsafe-math-optimizations,$(USER_FLAGS)),)
+$(error flags must not contain -ffast-math, -Ofast, -ffinite-math-only or -funsafe-math-optimizations: masks and checks rely on NaN and infinity)
 endif
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wmissing-prototypes \
@@ -70,7 +71,8 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
 
-optimise = $(if $(filter $(INNER_LOOPS),$<),-O3 -fopenmp-simd)
+# Inner loops want -O3, unless they are being debugged.
+optimise = $(if $(filter $(INNER_LOOPS),$<),$(if $(filter -O0 -Og,$(CFLAGS)),,-O3) -fopenmp-simd)
 
 $(BUILD)/f32/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -163,7 +165,7 @@ lint:
 	$(Q)clang-tidy --quiet $(PROGRAM) -- -std=c11 $(ALL_CPPFLAGS) -Itrain
 
 clean:
-	rm -rf build
+	rm -rf $(BUILD)
 
 include tests/tests.mk
 

@@ -50,6 +50,24 @@ START_TEST(passes_tiny_and_huge_inputs) {
 }
 END_TEST
 
+/* A step that is a few hundred spacings of x: x + step and x - step are apart by another distance
+ * than twice the step, and that distance counts. */
+START_TEST(divides_by_the_distance_really_moved) {
+    const size_t rows[] = {ROWS, LARGEST_ROWS};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        prepare_check(&example_identity, rows[i], 1.0);
+        under_test.options.step = 1e-12;
+        under_test.options.relative_tolerance = 1e-12;
+        under_test.m.x[0] = 1.3;
+        const double step = 1.3 * under_test.options.step;
+        ck_assert(fabs(((1.3 + step) - (1.3 - step)) / (2.0 * step) - 1.0) > 1e-5);
+        run_check();
+        ck_assert_int_eq(under_test.reports[0].directional, rows[i] == LARGEST_ROWS);
+        assert_check_passes();
+    }
+}
+END_TEST
+
 static const struct {
     const example *right, *fault;
     size_t block; /* the wrong one */
@@ -158,6 +176,7 @@ Suite *gradcheck_suite(void) {
     tcase_add_loop_test(cases, passes_right_gradients, 0, COUNT(right));
     tcase_add_loop_test(cases, passes_right_gradients_along_directions, 0, COUNT(right));
     tcase_add_test(cases, passes_tiny_and_huge_inputs);
+    tcase_add_test(cases, divides_by_the_distance_really_moved);
     tcase_add_loop_test(cases, catches_faults, 0, COUNT(faults));
     tcase_add_loop_test(cases, catches_faults_along_directions, 0, COUNT(faults));
     tcase_add_test(cases, moves_along_random_directions);

@@ -39,6 +39,30 @@ START_TEST(treats_zero_gradients_as_declared) {
 }
 END_TEST
 
+/* The analytic entries settle it, by the first that is too large, and the block is not moved. */
+START_TEST(does_not_move_a_large_block_that_is_not_zero) {
+    prepare_check(&example_unused_w_not_zero, ROWS, 1.0);
+    under_test.blocks[1].zero_expected = true;
+    under_test.options.entry_limit = WEIGHTS - 1;
+    run_check();
+    const mha_gradcheck_report *report = &under_test.reports[1];
+    assert_check_verdict(1, MHA_GRADCHECK_NOT_ZERO);
+    assert_check_index(1, SPOILED);
+    ck_assert(report->analytic == 2e-9 && isnan(report->numeric) && isnan(report->error));
+    ck_assert(!report->directional);
+    ck_assert_uint_eq(report->checked, 0);
+    ck_assert_int_eq(under_test.calls, 2 + 2 * ROWS * COLUMNS); /* x alone was moved */
+    /* At the tolerance itself it is zero, and is moved to see whether it really is. */
+    prepare_check(&example_unused_w_not_zero, ROWS, 1.0);
+    under_test.blocks[1].zero_expected = true;
+    under_test.options.entry_limit = WEIGHTS - 1;
+    under_test.options.absolute_tolerance = 3e-9;
+    run_check();
+    ck_assert(under_test.reports[1].directional);
+    ck_assert_uint_eq(under_test.reports[1].checked, under_test.options.directions);
+}
+END_TEST
+
 START_TEST(keeps_excluded_outputs_out) {
     static const unsigned char excluded[ROWS * COLUMNS] = {[SPOILED] = 1};
     prepare_check(&example_blocked_square, ROWS, 1.0);
@@ -89,11 +113,41 @@ START_TEST(proves_nothing_of_nothing) {
     prepare_check(&example_matrix_product, 0, 1.0);
     run_check();
     assert_check_verdict(0, MHA_GRADCHECK_EMPTY);
-    assert_check_verdict(1, MHA_GRADCHECK_ALL_ZERO);
+    assert_check_verdict(1, MHA_GRADCHECK_EMPTY);
     prepare_check(&example_polynomial, LARGEST_ROWS, 1.0);
     under_test.options.directions = 0;
     run_check();
     assert_check_verdict(0, MHA_GRADCHECK_EMPTY);
+}
+END_TEST
+
+/* Without an output that counts there is nothing to compare, whatever is declared, in blocks of
+ * either size. */
+START_TEST(proves_nothing_without_outputs) {
+    static unsigned char excluded[ROWS * COLUMNS];
+    memset(excluded, 1, sizeof excluded);
+    for (unsigned i = 0; i < 12; i++) {
+        prepare_check(&example_matrix_product, ROWS, 1.0);
+        switch (i % 3) {
+        case 0:
+            under_test.subject.output_count = 0;
+            under_test.subject.outputs = NULL;
+            memset(under_test.m.dy, 0, sizeof under_test.m.dy);
+            break;
+        case 1:
+            under_test.output.count = 0;
+            memset(under_test.m.dy, 0, sizeof under_test.m.dy);
+            break;
+        default:
+            under_test.output.excluded = excluded;
+        }
+        under_test.blocks[0].zero_expected = under_test.blocks[1].zero_expected = i / 3 % 2 == 1;
+        under_test.options.entry_limit = i / 6 == 0 ? 4096 : 1;
+        under_test.options.absolute_tolerance = 100.0; /* so that no entry is too large */
+        run_check();
+        assert_check_verdict(0, MHA_GRADCHECK_EMPTY);
+        assert_check_verdict(1, MHA_GRADCHECK_EMPTY);
+    }
 }
 END_TEST
 
@@ -166,10 +220,12 @@ END_TEST
 TCase *gradcheck_limits(void) {
     TCase *cases = tcase_create("limits");
     tcase_add_test(cases, treats_zero_gradients_as_declared);
+    tcase_add_test(cases, does_not_move_a_large_block_that_is_not_zero);
     tcase_add_test(cases, keeps_excluded_outputs_out);
     tcase_add_test(cases, fails_every_block_when_an_output_is_not_finite);
     tcase_add_test(cases, reports_calls_that_fail);
     tcase_add_test(cases, proves_nothing_of_nothing);
+    tcase_add_test(cases, proves_nothing_without_outputs);
     tcase_add_test(cases, draws_the_named_stream);
     tcase_add_test(cases, refuses_unusable_arguments);
     tcase_add_test(cases, words_its_verdicts);

@@ -116,6 +116,34 @@ START_TEST(tape_lists_entries_and_sum) {
 }
 END_TEST
 
+/* The whole sweep: every routine, and the layer under each mask, for both kinds of attention. */
+START_TEST(gradcheck_sweeps_over_everything) {
+    struct outcome outcome = run_well(WORDS("gradcheck"));
+    ck_assert_ptr_null(strstr(outcome.out, "FAIL"));
+    ck_assert_ptr_nonnull(strstr(outcome.out, "531 checks, 0 failed"));
+    static const char *const routines[] = {"project_query", "project_key, explicit",
+        "project_value, lengths", "split_query", "split_key", "split_value", "scores, combined",
+        "scale", "mask, causal top-left", "softmax, combined", "context, explicit", "combine",
+        "project_output", "attention, causal bottom-right", "mse", "cross_entropy"};
+    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
+        ck_assert_msg(strstr(outcome.out, routines[i]) != NULL, "no check of %s", routines[i]);
+    }
+    static const char *const masks[] = {
+        "no mask", "causal top-left", "causal bottom-right", "lengths", "explicit", "combined"};
+    static const char *const shapes[] = {"T=4 S=4", "T=4 S=4", "T=3 S=5", "T=5 S=3"};
+    static const char *const heads[] = {"h=1 ", "h=2 ", "h=6 "};
+    for (size_t i = 0; i < 6 * 4 * 3; i++) {
+        char what[64], line[128];
+        const size_t shape = i / 3 % 4;
+        snprintf(
+            what, sizeof what, shape == 0 ? "layer self, %s" : "layer cross, %s", masks[i / 12]);
+        snprintf(line, sizeof line, "\n%-36s B=3 %s D=6 %s", what, shapes[shape], heads[i % 3]);
+        ck_assert_msg(strstr(outcome.out, line) != NULL, "no check of %s", line);
+    }
+    outcome_free(&outcome);
+}
+END_TEST
+
 START_TEST(gradcheck_passes_and_can_fail) {
     struct outcome outcome = run_well(WORDS("gradcheck", "--op", "softmax"));
     ck_assert_ptr_nonnull(strstr(outcome.out, "54 checks, 0 failed"));
@@ -148,6 +176,7 @@ Suite *program_suite(void) {
     tcase_add_test(words, wrong_numbers_are_refused);
     tcase_add_test(words, sizes_that_do_not_fit_are_refused);
     tcase_add_test(words, tape_lists_entries_and_sum);
+    tcase_add_test(words, gradcheck_sweeps_over_everything);
     tcase_add_test(words, gradcheck_passes_and_can_fail);
     tcase_add_test(words, gradcheck_knows_gradients_that_are_zero);
     suite_add_tcase(suite, words);

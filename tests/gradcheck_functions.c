@@ -15,6 +15,17 @@ static void polynomial_backward(model *m) {
     }
 }
 
+/* y = x, without rounding. */
+static void identity_forward(model *m) {
+    memcpy(m->y, m->x, m->rows * COLUMNS * sizeof *m->y);
+}
+
+static void identity_backward(model *m) {
+    for (size_t i = 0; i < m->rows * COLUMNS; i++) {
+        m->dx[i] += m->dy[i];
+    }
+}
+
 /* sum over k of x[row,k] w[k,column] */
 static double product(const model *m, size_t row, size_t column) {
     double sum = 0.0;
@@ -213,6 +224,7 @@ static void spoil_forgotten_w(model *m) {
 
 static void spoil_unused_w(model *m) {
     m->dw[SPOILED] = 2e-9;
+    m->dw[SPOILED + 1] = -3e-9;
 }
 
 static void spoil_unused_w_nan(model *m) {
@@ -220,6 +232,7 @@ static void spoil_unused_w_nan(model *m) {
 }
 
 const example example_polynomial = {polynomial_forward, polynomial_backward, 0, NULL};
+const example example_identity = {identity_forward, identity_backward, 0, NULL};
 const example example_matrix_product = {product_forward, product_backward, COLUMNS, NULL};
 const example example_gated_product = {gated_forward, gated_backward, COLUMNS, NULL};
 const example example_softmax_row = {softmax_forward, softmax_backward, 0, NULL};

@@ -22,8 +22,8 @@ typedef struct example {
     void (*spoil)(model *m);    /* plants a fault in the right gradients; may be NULL */
 } example;
 
-extern const example example_polynomial, example_matrix_product, example_gated_product,
-    example_softmax_row, example_layer_normalisation;
+extern const example example_polynomial, example_identity, example_matrix_product,
+    example_gated_product, example_softmax_row, example_layer_normalisation;
 extern const example example_blocked_square; /* y[SPOILED] is -infinity, whatever x is */
 
 /* Faults. With "entry" only dx[SPOILED] is wrong. */
@@ -31,7 +31,7 @@ extern const example example_fault_sign, example_fault_factor, example_fault_tra
     example_fault_all_zero, example_fault_entry, example_fault_pair, example_fault_nan,
     example_fault_infinity, example_fault_overwritten, example_fault_lost_path,
     example_fault_doubled, example_fault_without_row_term, example_fault_leaking;
-/* w has no influence: the gradient of w is right, not quite zero, or NaN. */
+/* w has no influence: the gradient of w is right, not quite zero (from dw[SPOILED] on), or NaN. */
 extern const example example_unused_w, example_unused_w_not_zero, example_unused_w_nan;
 /* A product whose backward routine forgets w. */
 extern const example example_forgotten_w;

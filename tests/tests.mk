@@ -7,7 +7,7 @@ TEST_OBJ := $(TEST_COMMON:%.c=$(BUILD)/common/%.o) \
 # The program's own modules, without its main, are tested too.
 TESTED_OBJ := $(filter-out %/train/main.o,$(PROGRAM_OBJ))
 
-.PHONY: check complex-ready kernels-allocate-nothing sanitize sanitize-address sanitize-valgrind
+.PHONY: check readme kernels symbols doors complex-ready sanitize sanitize-address sanitize-valgrind
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -20,12 +20,16 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
-check: $(BUILD)/mha $(BUILD)/check $(BUILD)/readme-example complex-ready kernels-allocate-nothing
+check: $(BUILD)/mha $(BUILD)/check readme complex-ready kernels symbols doors
 	$(Q)MHA=$(abspath $(BUILD)/mha) $(BUILD)/check
-	$(Q)$(BUILD)/readme-example
 	@echo 'make check: all tests passed'
 
-# The C example of the README, as it stands there, against the library alone.
+# The C example of the README, as it stands there, against the library alone: it prints what the
+# README says.
+readme: $(BUILD)/readme-example
+	$(Q)! grep -n '@@' README.md
+	$(Q)awk '/^```text$$/ {on = 1; next} /^```$$/ {on = 0} on && /^step/' README.md > $<.expected
+	$(Q)$< > $<.output && diff $<.expected $<.output
 $(BUILD)/readme-example.c: README.md
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -34,11 +38,34 @@ $(BUILD)/readme-example: $(BUILD)/readme-example.c $(BUILD)/libmha.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< $(BUILD)/libmha.a $(LDLIBS) -lm -o $@
 
-# Neither operators nor matrix products take memory, print or end the program.
-kernels-allocate-nothing: $(F32_OBJ) $(F64_OBJ)
-	$(Q)! nm -u $(filter $(BUILD)/f32/src/math/% $(BUILD)/f32/src/ops/% \
-	  $(BUILD)/f64/src/math/% $(BUILD)/f64/src/ops/%,$^) \
-	  | grep -wE 'malloc|calloc|realloc|free|aligned_alloc|printf|fprintf|puts|exit|abort'
+# Operators and matrix products need nothing but mathematics and each other: they cannot take memory,
+# print or end the program.
+KERNELS := $(filter $(BUILD)/f32/src/math/% $(BUILD)/f32/src/ops/% \
+  $(BUILD)/f64/src/math/% $(BUILD)/f64/src/ops/%,$(F32_OBJ) $(F64_OBJ))
+kernels: $(KERNELS)
+	$(Q)nm -u $^ > $(BUILD)/kernels.txt
+	$(Q)! awk 'NF == 2 {print $$2}' $(BUILD)/kernels.txt | sort -u | grep -vE \
+	  '^(mha_(f32|f64|mask|head_width)|(exp|sqrt|log)f?$$|mem(set|cpy|move)$$|__(asan|ubsan|stack_chk)|_GLOBAL_)'
+
+# Every global name of the libraries starts with mha_, and both precisions have the same ones: a name
+# that is missing from the name map shows here.
+symbols: $(BUILD)/libmha.a $(BUILD)/libmha_io.a
+	$(Q)nm -g --defined-only $^ | awk 'NF == 3 {print $$3}' > $(BUILD)/symbols.txt
+	$(Q)! grep -vE '^(mha_|__odr_asan)' $(BUILD)/symbols.txt
+	$(Q)sed -n 's/^mha_f32_//p' $(BUILD)/symbols.txt | sort > $(BUILD)/symbols32.txt
+	$(Q)sed -n 's/^mha_f64_//p' $(BUILD)/symbols.txt | sort | diff $(BUILD)/symbols32.txt -
+
+# Both doors in one file with the long names, one without; a header past the door; flags that are
+# refused.
+doors:
+	$(Q)printf '#define MHA_NO_SHORT_NAMES\n#include <mha/mha32.h>\n#include <mha/mha64.h>\n%s\n' \
+	  'mha_f32_real a; mha_f64_weights w; mha_f32_layer *l;' | $(CC) -std=c11 -Iinclude -fsyntax-only -x c -
+	$(Q)! printf '#include <mha/mha32.h>\n#include <mha/mha64.h>\n' \
+	  | $(CC) -std=c11 -Iinclude -fsyntax-only -x c - 2>/dev/null
+	$(Q)! printf '#include <mha/layer.h>\n' | $(CC) -std=c11 -Iinclude -fsyntax-only -x c - 2>/dev/null
+	$(Q)! printf '#include <mha/mha32.h>\n' \
+	  | $(CC) -std=c11 -ffast-math -Iinclude -fsyntax-only -x c - 2>/dev/null
+	$(Q)! $(MAKE) -n CFLAGS=-ffast-math help > /dev/null 2>&1
 
 # The routines of the readable wing compile for a complex precision too.
 COMPLEX_OBJ := $(patsubst %.c,$(BUILD)/c128/%.o,$(wildcard src/math/*.c src/ops/*.c src/layer/*.c))

@@ -20,6 +20,9 @@
  * than options.absolute_tolerance * min(1, sum |r y|): the right gradient of tiny outputs is itself
  * tiny, and is still compared relatively.
  *
+ * Backward is called once, on gradients of zero: whether it adds, as it should, or overwrites shows
+ * only in blocks that are reached on two paths.
+ *
  * Everything is double: in float the rounding of L alone would be as large as real mistakes. */
 #ifndef MHA_GRADCHECK_H
 #define MHA_GRADCHECK_H
@@ -85,7 +88,7 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
  *   NOT_ZERO     it was declared zero, and is not
- *   EMPTY        there was nothing to check
+ *   EMPTY        there was nothing to check, or no output to check it with
  *   CALL_FAILED  forward or backward returned false */
 #define MHA_GRADCHECK_VERDICTS(X)                                                                  \
     X(MHA_GRADCHECK_PASS, "PASS")                                                                  \

@@ -8,6 +8,9 @@
  *
  * Order of work: create a layer and a tape, then forward, backward, update, as often as wanted.
  * Forward and backward allocate nothing. One layer or tape serves one thread at a time. */
+#ifndef MHA_NAME
+#error "include <mha/mha32.h> (float) or <mha/mha64.h> (double)"
+#endif
 
 /* The four matrices, or their gradients: matrix[i] is (D,D) row-major, (in,out) order (q = x Wq),
  * i in the order wq wk wv wo. The memory belongs to the caller. A NULL gradient is not wanted. */
@@ -15,7 +18,7 @@ typedef struct mha_weights {
     mha_real *matrix[MHA_WEIGHT_COUNT];
 } mha_weights;
 
-/* The four matrices of one block (4,D,D): wq, wk, wv, wo, one behind the other. */
+/* The four matrices of one block (4,D,D): wq, wk, wv, wo, one behind the other. NULL gives NULLs. */
 mha_weights mha_weights_view(mha_real *block, size_t width);
 
 /* Writes N(0,1)/sqrt(D) into all four matrices, drawn in the order wq wk wv wo, row by row, in
@@ -29,18 +32,21 @@ typedef struct mha_layer mha_layer;
 /* Makes a layer for every shape that is, axis by axis, no larger than largest and has its width and
  * heads. stages is NULL for the layer itself, or a table of MHA_STAGE_COUNT entries (stages.h) that
  * the caller keeps alive: that is how a test exchanges one stage for another.
- * On failure *layer is NULL. */
+ * On failure *layer is NULL: MHA_ERROR_SHAPE, _SIZE, _MEMORY, or _ARGUMENT for a table that does not
+ * have the order of mha_stages. Destroying a layer ends the passes that tapes hold of it. */
 mha_status mha_layer_create(
     mha_layer **layer, const mha_shape *largest, const mha_stage *stages, mha_error *error);
 void mha_layer_destroy(mha_layer *layer); /* NULL is allowed */
 
-/* A tape: the activations that one forward pass saves for backward, in one block. */
+/* A tape: the activations that one forward pass saves for backward, in one block. MHA_ERROR_SHAPE,
+ * _SIZE or _MEMORY, and *tape is NULL then. */
 typedef struct mha_tape mha_tape;
 
 mha_status mha_tape_create(mha_tape **tape, const mha_shape *largest, mha_error *error);
 void mha_tape_destroy(mha_tape *tape); /* NULL is allowed */
 
-/* The bytes that the saved activations of one pass take, without allocating them. */
+/* The bytes of the saved activations of one pass, without allocating them: the sum of the entries
+ * below. (A tape's block also holds up to 63 bytes of alignment for each.) MHA_ERROR_SHAPE, _SIZE. */
 mha_status mha_tape_bytes(size_t *bytes, const mha_shape *shape, mha_error *error);
 
 /* The entries of a tape, by index from 0; beyond the last an entry of no bytes and no name. shape
@@ -65,6 +71,7 @@ const mha_real *mha_tape_value(const mha_tape *tape, mha_value value);
  *                   may see are never read and may hold anything, NaN included. (NULL with T != S is
  *                   a source without rows, where B S = 0.)
  *   mask            NULL allows every pair
+ * Inputs may overlap each other, but not what is written.
  * The tape keeps the pointers query, source, mask (and its arrays) and the weights: all of them stay
  * alive and unchanged until the last backward. A refused call writes nothing, and what the tape
  * held stays. MHA_ERROR_SHAPE, _SIZE, _MASK, or _ARGUMENT for a missing or overlapping array. */

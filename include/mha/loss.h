@@ -4,6 +4,9 @@
  * that does not count is not read and its gradient row is left alone. Gradients are ADDED to and
  * may be NULL. Loss values are double in both precisions and summed in double. When nothing counts,
  * the loss and its gradient are 0. */
+#ifndef MHA_NAME
+#error "include <mha/mha32.h> (float) or <mha/mha64.h> (double)"
+#endif
 
 /* Mean over counted positions and their features of (prediction - target)^2.
  *   dprediction, prediction, target (rows, features) */

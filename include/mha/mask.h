@@ -5,7 +5,8 @@
  *   lengths   the first lengths[b] keys of sample b
  *   allowed   an array of bytes, 1 = ALLOWED, 0 = blocked, nothing else
  * NULL in place of a mask allows everything. A query that may see no key has attention weights and
- * output exactly 0 and adds exactly 0 to every gradient. */
+ * output exactly 0 and adds exactly 0 to every gradient. A source row that no query of its sample may
+ * see is never read; in self-attention every row is a query too, and must be finite. */
 #ifndef MHA_MASK_H
 #define MHA_MASK_H
 
@@ -36,10 +37,11 @@ typedef struct mha_mask {
     size_t dims[4]; /* (T,S); (B,T,S), refused when B = h > 1; (B,h,T,S), any may be 1 */
 } mha_mask;
 
-/* Checks sizes and values of a mask against a shape that passed mha_shape_check: MHA_ERROR_MASK
- * with a text that names expected and given sizes. Refused are in particular a (B,S) padding mask
- * (give lengths or (B,1,1,S)), a rank-3 mask with B = h > 1 (it might be (h,T,S); give (B,1,T,S)),
- * a byte that is neither 0 nor 1, and MHA_CAUSAL_SQUARE with T != S. A NULL mask passes. */
+/* Checks sizes and values of a mask against a shape that passed mha_shape_check: MHA_ERROR_MASK with
+ * a text that names expected and given sizes, or MHA_ERROR_ARGUMENT for a rank without bytes. Refused
+ * are in particular a (B,S) padding mask (give lengths or (B,1,1,S)), a rank-3 mask with B = h > 1 (it
+ * might be (h,T,S); give (B,1,T,S)), a byte that is neither 0 nor 1, and MHA_CAUSAL_SQUARE with T != S.
+ * A rank-2 mask is always read as (T,S), also where B = T. A NULL mask passes. */
 mha_status mha_mask_check(const mha_mask *mask, const mha_shape *shape, mha_error *error);
 
 /* The keys that query t of head h in sample b may see: key s when s < limit and, where allowed is

@@ -9,6 +9,9 @@
  *   - nothing is allocated, printed or checked: sizes and masks have passed mha_shape_check and
  *     mha_mask_check. A mask may be NULL. A size of 0 is an empty loop.
  * A gradient is named by its forward name with d in front; d(loss)/d(y) of a result y is dy. */
+#ifndef MHA_NAME
+#error "include <mha/mha32.h> (float) or <mha/mha64.h> (double)"
+#endif
 
 /* y (rows,out) = x (rows,in) w (in,out).
  * dx += dy w^T and dw += x^T dy. */
@@ -32,7 +35,7 @@ void mha_combine_heads_backward(mha_real *dheads_in, const mha_real *dy, size_t 
 
 /* scores (B,h,T,S): scores[t,s] = q[t] . k[s], unscaled, of q (B,h,T,d) and k (B,h,S,d).
  * dq[t] += sum_s dscores[t,s] k[s] and dk[s] += sum_t dscores[t,s] q[t] over the
- * pairs that the mask allows; dscores is 0 at the others. */
+ * pairs that the mask allows; dscores must be 0 at the others. */
 void mha_scores_forward(
     mha_real *scores, const mha_real *q, const mha_real *k, const mha_shape *shape);
 void mha_scores_backward(mha_real *dq, mha_real *dk, const mha_real *dscores, const mha_real *q,
@@ -61,7 +64,7 @@ void mha_softmax_backward(mha_real *dmasked, const mha_real *dweights, const mha
     const mha_mask *mask, const mha_shape *shape);
 
 /* context (B,h,T,d): context[t] = sum_s weights[t,s] v[s] over the keys that the mask allows,
- * v (B,h,S,d); weights are 0 at blocked pairs.
+ * v (B,h,S,d); weights must be 0 at blocked pairs.
  * dweights[t,s] += dcontext[t] . v[s] and dv[s] += sum_t weights[t,s] dcontext[t] over the
  * queries that may see key s. */
 void mha_context_forward(mha_real *context, const mha_real *weights, const mha_real *v,

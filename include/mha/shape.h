@@ -19,8 +19,9 @@ typedef struct mha_shape {
     size_t heads;         /* h: at least 1, divides D; a head is d = D/h wide */
 } mha_shape;
 
-/* MHA_ERROR_SHAPE when D or h is 0 or h does not divide D; MHA_ERROR_SIZE when an array of the
- * layer would hold more bytes than a size_t can count. Allocates nothing. */
+/* MHA_ERROR_ARGUMENT for NULL; MHA_ERROR_SHAPE when D or h is 0 or h does not divide D;
+ * MHA_ERROR_SIZE when an array of the layer could hold more bytes than a size_t can count, at 16
+ * bytes a number (the widest precision) and with sizes of 0 taken as 1. Allocates nothing. */
 mha_status mha_shape_check(const mha_shape *shape, mha_error *error);
 
 /* d = D/h of a shape that passed mha_shape_check. */

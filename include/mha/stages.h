@@ -2,8 +2,12 @@
  * Reached through <mha/mha32.h> or <mha/mha64.h>.
  *
  * A user of the layer needs none of this. It is the seam for looking inside: a copy of the table
- * with one entry exchanged, given to mha_layer_create, plants a fault or replaces a stage. The tape
+ * with one entry exchanged, given to mha_layer_create, plants a fault or replaces a stage: each entry
+ * keeps its result and inputs, else MHA_ERROR_ARGUMENT. The tape
  * saves what the table mha_stages reads back, whatever the copy says. */
+#ifndef MHA_NAME
+#error "include <mha/mha32.h> (float) or <mha/mha64.h> (double)"
+#endif
 
 /* What the stages of one pass share. */
 typedef struct mha_pass {
@@ -18,6 +22,7 @@ typedef struct mha_stage {
     mha_value result;         /* the value that this stage writes */
     unsigned long inputs;     /* bit (1 << value) of each value it depends on */
     unsigned long reads_back; /* bit of each value that backward reads: leaves, or the tape */
+    bool masked;              /* the mask matters to it */
     /* Writes result, reading pass->value[] of the inputs. */
     void (*forward)(mha_real *result, const mha_pass *pass);
     /* Adds to pass->gradient[] of the inputs that are wanted, given d(loss)/d(result). */

@@ -187,8 +187,10 @@ mha_mask_row mha_mask_row_at(
 }
 
 bool mha_mask_sees_source(const mha_mask *mask, const mha_shape *shape, size_t b, size_t s) {
+    /* Only an explicit mask tells heads apart. */
+    const bool by_head = mask != NULL && mask->allowed != NULL && extents_of(mask).h > 1;
     for (size_t t = 0; t < shape->target_length; t++) {
-        for (size_t h = 0; h < shape->heads; h++) {
+        for (size_t h = 0; h < (by_head ? shape->heads : 1); h++) {
             const mha_mask_row row = mha_mask_row_at(mask, shape, b, h, t);
             if (mha_mask_row_allows(&row, s)) {
                 return true;

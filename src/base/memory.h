@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+#define memory_round_up mha_memory_round_up
+#define memory_allocate mha_memory_allocate
+
 enum { MEMORY_ALIGNMENT = 64 }; /* bytes: a cache line, and the widest vector register */
 
 /* bytes rounded up to a multiple of MEMORY_ALIGNMENT; SIZE_MAX when that does not fit. */

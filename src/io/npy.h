@@ -10,6 +10,13 @@
 
 #include <mha/io.h>
 
+#define npy_magic       mha_npy_magic
+#define npy_data_bytes  mha_npy_data_bytes
+#define npy_descr       mha_npy_descr
+#define npy_parse       mha_npy_parse
+#define npy_print       mha_npy_print
+#define npy_print_shape mha_npy_print_shape
+
 enum {
     NPY_MAGIC_SIZE = 6,
     NPY_TEXT_MOST = 10000, /* longest header text that is read; NumPy has the same limit */

@@ -6,6 +6,11 @@
 
 #include <mha/status.h>
 
+#define replacement_abandon mha_replacement_abandon
+#define replacement_begin   mha_replacement_begin
+#define replacement_commit  mha_replacement_commit
+#define replacement_write   mha_replacement_write
+
 /* A file that is being written under a temporary name beside its target. */
 typedef struct replacement replacement;
 

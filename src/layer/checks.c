@@ -59,6 +59,23 @@ static mha_status check_present(const span_list *list, mha_error *error) {
     return MHA_OK;
 }
 
+mha_status check_stages(const mha_stage *stages, mha_error *error) {
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_stage *given = &stages[i], *own = &mha_stages[i];
+        if (given->forward == NULL || given->backward == NULL) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "stage %zu (%s) has no forward or no backward function", i, own->name);
+        }
+        if (given->result != own->result || given->inputs != own->inputs) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "stage %zu writes value %d from inputs %#lx, in its place stands %s, which writes "
+                "value %d from inputs %#lx",
+                i, (int)given->result, given->inputs, own->name, (int)own->result, own->inputs);
+        }
+    }
+    return MHA_OK;
+}
+
 mha_status check_handles(
     const mha_tape *tape, const mha_layer *layer, const mha_shape *shape, mha_error *error) {
     const char *missing = tape == NULL    ? "tape"
@@ -183,7 +200,8 @@ mha_status check_backward_arrays(const mha_real *dx_query, const mha_real *dx_so
     const mha_weights *dweights, const mha_real *doutput, const mha_tape *tape, mha_error *error) {
     const mha_pass *pass = &tape->pass;
     const mha_shape *shape = &pass->shape;
-    if (is_self_attention(pass) && dx_source != NULL && dx_source != dx_query) {
+    const bool has_rows = shape->batch > 0 && shape->source_length > 0;
+    if (is_self_attention(pass) && has_rows && dx_source != NULL && dx_source != dx_query) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "self-attention has one input gradient: dx_source must be NULL or dx_query");
     }

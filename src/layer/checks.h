@@ -4,12 +4,16 @@
 
 #include "base/real.h"
 
+#define check_stages          MHA_NAME(check_stages)
 #define check_handles         MHA_NAME(check_handles)
 #define check_shape_fits      MHA_NAME(check_shape_fits)
 #define check_tape_state      MHA_NAME(check_tape_state)
 #define check_forward_arrays  MHA_NAME(check_forward_arrays)
 #define check_backward_arrays MHA_NAME(check_backward_arrays)
 #define is_self_attention     MHA_NAME(is_self_attention)
+
+/* Each stage has both functions, and the place in the table that mha_stages gives it. */
+mha_status check_stages(const mha_stage *stages, mha_error *error);
 
 /* None of the three is NULL. */
 mha_status check_handles(

@@ -22,6 +22,12 @@ mha_status mha_layer_create(
     if (status != MHA_OK) {
         return status;
     }
+    if (stages != NULL) {
+        status = check_stages(stages, error);
+    }
+    if (status != MHA_OK) {
+        return status;
+    }
     mha_layer *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return mha_fail(error, MHA_ERROR_MEMORY, "no memory for a layer");

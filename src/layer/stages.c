@@ -84,40 +84,42 @@ static void project_value_backward(const mha_pass *pass, const mha_real *dresult
 
 /* Heads. */
 
-static void split_query_forward(mha_real *result, const mha_pass *pass) {
+static void split_forward(
+    mha_real *result, const mha_pass *pass, mha_value side_by_side, size_t length) {
     const mha_shape *shape = &pass->shape;
-    mha_split_heads_forward(result, pass->value[MHA_Q], shape->batch, shape->target_length,
+    mha_split_heads_forward(result, pass->value[side_by_side], shape->batch, length, shape->heads,
+        mha_head_width(shape));
+}
+
+static void split_backward(
+    const mha_pass *pass, const mha_real *dresult, mha_value side_by_side, size_t length) {
+    const mha_shape *shape = &pass->shape;
+    mha_split_heads_backward(pass->gradient[side_by_side], dresult, shape->batch, length,
         shape->heads, mha_head_width(shape));
+}
+
+static void split_query_forward(mha_real *result, const mha_pass *pass) {
+    split_forward(result, pass, MHA_Q, pass->shape.target_length);
 }
 
 static void split_query_backward(const mha_pass *pass, const mha_real *dresult) {
-    const mha_shape *shape = &pass->shape;
-    mha_split_heads_backward(pass->gradient[MHA_Q], dresult, shape->batch, shape->target_length,
-        shape->heads, mha_head_width(shape));
+    split_backward(pass, dresult, MHA_Q, pass->shape.target_length);
 }
 
 static void split_key_forward(mha_real *result, const mha_pass *pass) {
-    const mha_shape *shape = &pass->shape;
-    mha_split_heads_forward(result, pass->value[MHA_K], shape->batch, shape->source_length,
-        shape->heads, mha_head_width(shape));
+    split_forward(result, pass, MHA_K, pass->shape.source_length);
 }
 
 static void split_key_backward(const mha_pass *pass, const mha_real *dresult) {
-    const mha_shape *shape = &pass->shape;
-    mha_split_heads_backward(pass->gradient[MHA_K], dresult, shape->batch, shape->source_length,
-        shape->heads, mha_head_width(shape));
+    split_backward(pass, dresult, MHA_K, pass->shape.source_length);
 }
 
 static void split_value_forward(mha_real *result, const mha_pass *pass) {
-    const mha_shape *shape = &pass->shape;
-    mha_split_heads_forward(result, pass->value[MHA_V], shape->batch, shape->source_length,
-        shape->heads, mha_head_width(shape));
+    split_forward(result, pass, MHA_V, pass->shape.source_length);
 }
 
 static void split_value_backward(const mha_pass *pass, const mha_real *dresult) {
-    const mha_shape *shape = &pass->shape;
-    mha_split_heads_backward(pass->gradient[MHA_V], dresult, shape->batch, shape->source_length,
-        shape->heads, mha_head_width(shape));
+    split_backward(pass, dresult, MHA_V, pass->shape.source_length);
 }
 
 static void combine_forward(mha_real *result, const mha_pass *pass) {
@@ -195,24 +197,24 @@ static void project_output_backward(const mha_pass *pass, const mha_real *dresul
 }
 
 const mha_stage mha_stages[MHA_STAGE_COUNT] = {
-    {"project_query", MHA_Q, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ),
+    {"project_query", MHA_Q, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ), false,
         project_query_forward, project_query_backward},
-    {"project_key", MHA_K, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK),
+    {"project_key", MHA_K, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK), true,
         project_key_forward, project_key_backward},
-    {"project_value", MHA_V, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV),
+    {"project_value", MHA_V, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV), true,
         project_value_forward, project_value_backward},
-    {"split_query", MHA_Q_HEADS, BIT(MHA_Q), 0, split_query_forward, split_query_backward},
-    {"split_key", MHA_K_HEADS, BIT(MHA_K), 0, split_key_forward, split_key_backward},
-    {"split_value", MHA_V_HEADS, BIT(MHA_V), 0, split_value_forward, split_value_backward},
+    {"split_query", MHA_Q_HEADS, BIT(MHA_Q), 0, false, split_query_forward, split_query_backward},
+    {"split_key", MHA_K_HEADS, BIT(MHA_K), 0, false, split_key_forward, split_key_backward},
+    {"split_value", MHA_V_HEADS, BIT(MHA_V), 0, false, split_value_forward, split_value_backward},
     {"scores", MHA_SCORES, BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS), BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS),
-        scores_forward, scores_backward},
-    {"scale", MHA_SCALED, BIT(MHA_SCORES), 0, scale_forward, scale_backward},
-    {"mask", MHA_MASKED, BIT(MHA_SCALED), 0, mask_forward, mask_backward},
-    {"softmax", MHA_ATTENTION_WEIGHTS, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS), softmax_forward,
-        softmax_backward},
+        true, scores_forward, scores_backward},
+    {"scale", MHA_SCALED, BIT(MHA_SCORES), 0, false, scale_forward, scale_backward},
+    {"mask", MHA_MASKED, BIT(MHA_SCALED), 0, true, mask_forward, mask_backward},
+    {"softmax", MHA_ATTENTION_WEIGHTS, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS), true,
+        softmax_forward, softmax_backward},
     {"context", MHA_CONTEXT_HEADS, BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS),
-        BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS), context_forward, context_backward},
-    {"combine", MHA_CONTEXT, BIT(MHA_CONTEXT_HEADS), 0, combine_forward, combine_backward},
+        BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS), true, context_forward, context_backward},
+    {"combine", MHA_CONTEXT, BIT(MHA_CONTEXT_HEADS), 0, false, combine_forward, combine_backward},
     {"project_output", MHA_OUTPUT, BIT(MHA_CONTEXT) | BIT(MHA_WO), BIT(MHA_CONTEXT) | BIT(MHA_WO),
-        project_output_forward, project_output_backward},
+        false, project_output_forward, project_output_backward},
 };

@@ -90,11 +90,8 @@ size_t mha_tape_entry_count(void) {
 
 mha_tape_entry mha_tape_entry_at(size_t index, const mha_shape *shape) {
     size_t value = 0;
-    for (size_t left = index + 1; value < MHA_VALUE_COUNT; value++) {
-        left -= value_is_saved((mha_value)value) ? 1 : 0;
-        if (left == 0) {
-            break;
-        }
+    while (value < MHA_VALUE_COUNT && !(value_is_saved((mha_value)value) && index-- == 0)) {
+        value++;
     }
     mha_tape_entry entry = {.value = (mha_value)value};
     if (value == MHA_VALUE_COUNT) {
@@ -123,5 +120,5 @@ mha_status mha_tape_bytes(size_t *bytes, const mha_shape *shape, mha_error *erro
 }
 
 const mha_real *mha_tape_value(const mha_tape *tape, mha_value value) {
-    return tape->layer == NULL ? NULL : tape->value[value];
+    return tape == NULL || tape->layer == NULL ? NULL : tape->value[value];
 }

@@ -3,7 +3,7 @@
 mha_weights mha_weights_view(mha_real *block, size_t width) {
     mha_weights weights;
     for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
-        weights.matrix[i] = block + i * width * width;
+        weights.matrix[i] = block == NULL ? NULL : block + i * width * width;
     }
     return weights;
 }

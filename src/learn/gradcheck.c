@@ -264,7 +264,7 @@ static void judge(mha_gradcheck_report *report, const tally *seen, const checker
     const mha_gradcheck_block *block) {
     const mha_gradcheck_options *options = check->options;
     const double zero = options->absolute_tolerance * fmin(1.0, check->magnitude);
-    if (report->checked == 0) {
+    if (report->checked == 0 || check->term_count == 0) {
         report->verdict = MHA_GRADCHECK_EMPTY;
         return;
     }

@@ -40,8 +40,31 @@ static size_t first_not_finite(const mha_real *weights, const mha_real *velocity
     return count;
 }
 
+static mha_status check_options(const mha_sgd_options *options, mha_error *error) {
+    const struct {
+        const char *name;
+        wide value;
+    } numbers[] = {
+        {"learning rate", options->learning_rate},
+        {"momentum", options->momentum},
+        {"weight decay", options->weight_decay},
+        {"clip", options->clip},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!(numbers[i].value >= 0) || !isfinite(numbers[i].value)) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT, "%s %g is not a number from 0 up",
+                numbers[i].name, numbers[i].value);
+        }
+    }
+    return MHA_OK;
+}
+
 mha_status mha_sgd_step(mha_real *weights, mha_real *velocity, const mha_real *gradients,
     size_t count, wide norm, const mha_sgd_options *options, mha_error *error) {
+    const mha_status status = check_options(options, error);
+    if (status != MHA_OK) {
+        return status;
+    }
     if (!isfinite(norm)) {
         return mha_fail(error, MHA_ERROR_NOT_FINITE, "the gradient norm is %g", norm);
     }

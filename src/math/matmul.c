@@ -72,6 +72,9 @@ static void pack(mha_real packed[CHUNK][TILE_COLUMNS], const mha_real *b, size_t
 
 static void multiply(matrix c, stepped a, const mha_real *b, size_t b_k_step, size_t b_column_step,
     size_t M, size_t N, size_t K) {
+    if (M == 0 || N == 0 || K == 0) {
+        return; /* an array without entries may be NULL */
+    }
     mha_real packed[CHUNK][TILE_COLUMNS];
     for (size_t k = 0; k < K; k += CHUNK) {
         const size_t chunk = K - k < CHUNK ? K - k : CHUNK;

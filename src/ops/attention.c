@@ -6,6 +6,10 @@ void mha_attention_forward(mha_real *context, mha_real *weights, mha_real *scrat
     const mha_real *q, const mha_real *k, const mha_real *v, const mha_mask *mask,
     const mha_shape *shape) {
     const size_t pairs = shape->batch * shape->heads * shape->target_length * shape->source_length;
+    if (pairs == 0) {
+        mha_context_forward(context, weights, v, mask, shape);
+        return;
+    }
     mha_real *const scores = scratch, *const scaled = scratch + pairs;
     mha_real *const masked = scores; /* the raw scores are not needed again */
     mha_scores_forward(scores, q, k, shape);
@@ -19,6 +23,9 @@ void mha_attention_backward(mha_real *dq, mha_real *dk, mha_real *dv, mha_real *
     const mha_real *dcontext, const mha_real *weights, const mha_real *q, const mha_real *k,
     const mha_real *v, const mha_mask *mask, const mha_shape *shape) {
     const size_t pairs = shape->batch * shape->heads * shape->target_length * shape->source_length;
+    if (pairs == 0) {
+        return;
+    }
     mha_real *const dweights = scratch, *const dmasked = scratch + pairs;
     mha_real *const dscaled = dweights, *const dscores = dmasked; /* two buffers in turn */
     const bool scores_wanted = dq != NULL || dk != NULL;

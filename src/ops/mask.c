@@ -3,6 +3,9 @@
 void mha_mask_forward(
     mha_real *masked, const mha_real *scaled, const mha_mask *mask, const mha_shape *shape) {
     const size_t S = shape->source_length;
+    if (S == 0) {
+        return;
+    }
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             for (size_t t = 0; t < shape->target_length; t++) {
@@ -23,6 +26,9 @@ void mha_mask_backward(
         return;
     }
     const size_t S = shape->source_length;
+    if (S == 0) {
+        return;
+    }
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             for (size_t t = 0; t < shape->target_length; t++) {

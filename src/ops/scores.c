@@ -6,6 +6,9 @@
 void mha_scores_forward(
     mha_real *scores, const mha_real *q, const mha_real *k, const mha_shape *shape) {
     const size_t T = shape->target_length, S = shape->source_length, d = mha_head_width(shape);
+    if (T == 0 || S == 0) {
+        return;
+    }
     for (size_t bh = 0; bh < shape->batch * shape->heads; bh++) {
         mha_real *scores_bh = scores + bh * T * S;
         for (size_t i = 0; i < T * S; i++) {
@@ -19,6 +22,9 @@ void mha_scores_forward(
 void mha_scores_backward(mha_real *dq, mha_real *dk, const mha_real *dscores, const mha_real *q,
     const mha_real *k, const mha_mask *mask, const mha_shape *shape) {
     const size_t T = shape->target_length, S = shape->source_length, d = mha_head_width(shape);
+    if (T == 0 || S == 0) {
+        return;
+    }
     for (size_t bh = 0; bh < shape->batch * shape->heads; bh++) {
         const mha_real *const dscores_bh = dscores + bh * T * S;
         if (dq != NULL) { /* dq += dscores k */

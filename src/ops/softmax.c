@@ -7,19 +7,16 @@ static mha_real weight_exp(mha_real x) {
     return real_re(e) < REAL_SMALLEST ? REAL(0.0) : e;
 }
 
-/* The largest allowed entry (by its real part); the first NaN, if there is one. At least one entry
- * is allowed. */
+/* The largest allowed entry, by its real part. A NaN is passed over here and reaches every weight of
+ * the row through the sum. */
 static mha_real row_maximum(const mha_real *x, const mha_mask_row *row) {
     mha_real maximum = -REAL_INFINITY;
     for (size_t s = 0; s < row->limit; s++) {
-        if (mha_mask_row_allows(row, s) && !(real_re(x[s]) <= real_re(maximum))) {
-            maximum = x[s];
-            if (real_re(maximum) != real_re(maximum)) {
-                break;
-            }
+        if (mha_mask_row_allows(row, s) && real_re(x[s]) > real_re(maximum)) {
+            maximum = real_re(x[s]);
         }
     }
-    return real_re(maximum);
+    return maximum;
 }
 
 static bool row_is_empty(const mha_mask_row *row) {
@@ -55,6 +52,9 @@ static void softmax_row(mha_real *weights, const mha_real *x, const mha_mask_row
 void mha_softmax_forward(
     mha_real *weights, const mha_real *masked, const mha_mask *mask, const mha_shape *shape) {
     const size_t S = shape->source_length;
+    if (S == 0) {
+        return;
+    }
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             for (size_t t = 0; t < shape->target_length; t++) {
@@ -89,6 +89,9 @@ void mha_softmax_backward(mha_real *dmasked, const mha_real *dweights, const mha
         return;
     }
     const size_t S = shape->source_length;
+    if (S == 0) {
+        return;
+    }
     for (size_t b = 0; b < shape->batch; b++) {
         for (size_t h = 0; h < shape->heads; h++) {
             for (size_t t = 0; t < shape->target_length; t++) {

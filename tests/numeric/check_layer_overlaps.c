@@ -195,6 +195,34 @@ START_TEST(inputs_on_the_tape_are_refused) {
 }
 END_TEST
 
+/* Backward reads the tape while it adds to the gradients, so none of them may stand there. */
+START_TEST(gradients_on_the_tape_are_refused) {
+    call c = make();
+    ck_assert_int_eq(forward(&c, NULL), MHA_OK);
+    for (size_t m = DX_QUERY; m <= DWO; m++) {
+        size_t places = 0;
+        for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
+            const mha_real *saved = mha_tape_value(c.tape, (mha_value)value);
+            const size_t entries = mha_value_shape_of((mha_value)value, &shape).count;
+            if (saved == NULL || entries * sizeof *saved < bytes_of((member)m)) {
+                continue; /* not there, or no room */
+            }
+            places++;
+            call on_tape = c;
+            on_tape.at[m] = (mha_real *)(uintptr_t)saved;
+            mha_error error = {MHA_OK, ""};
+            ck_assert_int_eq(backward(&on_tape, &error), MHA_ERROR_ARGUMENT);
+            char text[96];
+            snprintf(text, sizeof text, "%s (%zu bytes) and the tape (", members[m].name,
+                bytes_of((member)m));
+            ck_assert_msg(strncmp(error.text, text, strlen(text)) == 0, "%s", error.text);
+        }
+        ck_assert_uint_gt(places, 0);
+    }
+    ck_assert_int_eq(backward(&c, NULL), MHA_OK);
+}
+END_TEST
+
 START_TEST(self_attention_has_one_input_gradient) {
     const mha_shape square = {2, 3, 3, 4, 2};
     trial t = trial_new(&square, SELF_ATTENTION, NULL, 1);
@@ -215,6 +243,7 @@ TCase *layer_overlaps_case(void) {
     tcase_add_test(cases, what_is_only_read_may_overlap);
     tcase_add_test(cases, lengths_and_mask_bytes_count_too);
     tcase_add_test(cases, inputs_on_the_tape_are_refused);
+    tcase_add_test(cases, gradients_on_the_tape_are_refused);
     tcase_add_test(cases, self_attention_has_one_input_gradient);
     return cases;
 }

@@ -126,6 +126,40 @@ START_TEST(one_buffer_for_streams_of_different_lengths_is_refused) {
 }
 END_TEST
 
+/* Streams without a row: NULL pointers are equal, yet nothing makes the streams one, and each may
+ * have a gradient of its own. A query that points somewhere does not lend itself to such a source. */
+START_TEST(streams_without_rows_may_be_null) {
+    static const mha_shape empty[] = {
+        {2, 0, 0, 6, 3}, {0, 3, 3, 6, 3}, {0, 0, 0, 6, 3}, {0, 3, 5, 6, 3}, {0, 5, 3, 6, 3}};
+    enum { ALL_NULL, OUTPUT_TOO, ONE_GRADIENT, QUERY_KEPT, VARIANTS };
+    for (size_t i = 0; i < VARIANTS * COUNT(empty); i++) {
+        const size_t variant = i % VARIANTS;
+        trial t = trial_new(&empty[i / VARIANTS], CROSS_ATTENTION, NULL, 1);
+        ck_assert_uint_eq(trial_count(&t, MHA_QUERY) + trial_count(&t, MHA_SOURCE), 0);
+        t.source = NULL;
+        t.query = variant == QUERY_KEPT ? t.query : NULL;
+        t.output = variant == OUTPUT_TOO ? NULL : t.output;
+        t.dx_query = array_constant(1, REAL(0.5));
+        t.dx_source = variant == ONE_GRADIENT ? NULL : array_constant(1, REAL(0.25));
+        trial_run(&t);
+        ck_assert(t.dx_query[0] == REAL(0.5));
+        ck_assert(t.dx_source == NULL || t.dx_source[0] == REAL(0.25));
+        assert_array_is("dweights", t.dblock, REAL(0.0), 4 * 6 * 6);
+    }
+}
+END_TEST
+
+/* The query has rows, the source has none. */
+START_TEST(a_source_without_rows_may_be_null) {
+    trial t = trial_new(&(mha_shape){2, 3, 0, 6, 3}, CROSS_ATTENTION, NULL, 1);
+    t.source = NULL;
+    trial_run(&t);
+    assert_array_is("output", t.output, REAL(0.0), 2 * 3 * 6);
+    assert_array_is("dx_query", t.dx_query, REAL(0.0), 2 * 3 * 6);
+    assert_array_is("dweights", t.dblock, REAL(0.0), 4 * 6 * 6);
+}
+END_TEST
+
 TCase *layer_streams_case(void) {
     TCase *cases = tcase_create("streams");
     tcase_add_checked_fixture(cases, NULL, arrays_release);
@@ -134,6 +168,8 @@ TCase *layer_streams_case(void) {
     tcase_add_loop_test(cases, one_buffer_for_both_streams_adds_both, 0, COUNT(masks));
     tcase_add_loop_test(cases, apart_the_streams_gradients_sum_to_that_of_one, 0, COUNT(masks));
     tcase_add_loop_test(cases, one_stream_receives_three_paths, 0, COUNT(masks));
+    tcase_add_test(cases, streams_without_rows_may_be_null);
+    tcase_add_test(cases, a_source_without_rows_may_be_null);
     tcase_add_test(cases, one_buffer_for_streams_of_different_lengths_is_refused);
     return cases;
 }

@@ -2,6 +2,7 @@
  * stages: its order, and that an exchanged stage is honoured. */
 #include "base/real.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arrays.h"
@@ -157,6 +158,96 @@ START_TEST(an_exchanged_stage_is_honoured) {
 }
 END_TEST
 
+/* What a stage put in place of "mask" finds in its backward. */
+static mha_pass seen_pass;
+
+static void seeing_backward(const mha_pass *pass, const mha_real *dresult) {
+    seen_pass = *pass;
+    mha_mask_backward(pass->gradient[MHA_SCALED], dresult, pass->mask, &pass->shape);
+}
+
+/* Backward has the leaves and what is on the tape. What no stage of mha_stages reads back, such as
+ * the scaled scores, is gone after forward, whatever a table of stages says. */
+START_TEST(backward_sees_only_leaves_and_the_tape) {
+    mha_stage stages[MHA_STAGE_COUNT];
+    memcpy(stages, mha_stages, sizeof stages);
+    stages[stage_index("mask")].backward = seeing_backward;
+    stages[stage_index("mask")].reads_back = 1ul << MHA_SCALED;
+    trial t = trial_new(&shape, CROSS_ATTENTION, NULL, 1);
+    t.layer = trial_layer(&shape, stages);
+    memset(&seen_pass, 0, sizeof seen_pass);
+    trial_run(&t);
+    ck_assert_ptr_null(seen_pass.value[MHA_SCALED]);
+    ck_assert_ptr_eq(seen_pass.value[MHA_QUERY], t.query);
+    ck_assert_ptr_eq(seen_pass.value[MHA_SOURCE], t.source);
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        ck_assert_ptr_eq(seen_pass.value[MHA_FIRST_WEIGHT + i], t.weights.matrix[i]);
+    }
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_value result = mha_stages[i].result;
+        ck_assert_ptr_eq(seen_pass.value[result], mha_tape_value(t.tape, result));
+    }
+}
+END_TEST
+
+/* ---- tables that are refused ---- */
+
+static void assert_stages_refused(const mha_stage *stages, size_t index) {
+    mha_layer *layer = trial_layer(&shape, NULL);
+    mha_error error = {MHA_OK, ""};
+    ck_assert_int_eq(mha_layer_create(&layer, &shape, stages, &error), MHA_ERROR_ARGUMENT);
+    ck_assert_ptr_null(layer);
+    ck_assert_int_eq(error.status, MHA_ERROR_ARGUMENT);
+    char place[32];
+    snprintf(place, sizeof place, "stage %zu ", index);
+    ck_assert_msg(strncmp(error.text, place, strlen(place)) == 0, "%s", error.text);
+    ck_assert_msg(strstr(error.text, mha_stages[index].name) != NULL, "%s", error.text);
+    ck_assert_int_eq(mha_layer_create(&layer, &shape, stages, NULL), MHA_ERROR_ARGUMENT);
+}
+
+/* Stage _i with another result or other inputs, or without a function. */
+START_TEST(a_stage_out_of_its_place_is_refused) {
+    const size_t index = (size_t)_i;
+    for (size_t wrong = 0; wrong < 6; wrong++) {
+        mha_stage stages[MHA_STAGE_COUNT];
+        memcpy(stages, mha_stages, sizeof stages);
+        mha_stage *stage = &stages[index];
+        switch (wrong) {
+        case 0:
+            stage->forward = NULL;
+            break;
+        case 1:
+            stage->backward = NULL;
+            break;
+        case 2:
+            stage->inputs |= 1ul << stage->result;
+            break;
+        case 3:
+            stage->inputs = 0;
+            break;
+        case 4:
+            stage->result = mha_stages[(index + 1) % MHA_STAGE_COUNT].result;
+            break;
+        default:
+            stage->result = MHA_VALUE_COUNT;
+        }
+        assert_stages_refused(stages, index);
+    }
+}
+END_TEST
+
+START_TEST(stages_in_another_order_are_refused) {
+    mha_stage stages[MHA_STAGE_COUNT];
+    memcpy(stages, mha_stages, sizeof stages);
+    const size_t first = stage_index("project_key"), second = stage_index("project_value");
+    stages[first] = mha_stages[second];
+    stages[second] = mha_stages[first];
+    assert_stages_refused(stages, first);
+    memset(stages, 0, sizeof stages);
+    assert_stages_refused(stages, 0);
+}
+END_TEST
+
 static void nothing_backward(const mha_pass *pass, const mha_real *dresult) {
     (void)pass, (void)dresult;
 }
@@ -200,6 +291,9 @@ TCase *layer_tape_case(void) {
     tcase_add_test(cases, the_tape_holds_what_the_stages_write);
     tcase_add_test(cases, backward_only_reads_the_tape);
     tcase_add_test(cases, an_exchanged_stage_is_honoured);
+    tcase_add_test(cases, backward_sees_only_leaves_and_the_tape);
+    tcase_add_loop_test(cases, a_stage_out_of_its_place_is_refused, 0, MHA_STAGE_COUNT);
+    tcase_add_test(cases, stages_in_another_order_are_refused);
     tcase_add_test(cases, a_stage_without_backward_cuts_its_path);
     return cases;
 }

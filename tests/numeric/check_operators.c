@@ -170,6 +170,39 @@ START_TEST(empty_sizes_are_empty_loops) {
 }
 END_TEST
 
+/* An array without an entry may be NULL, and with no sample, or no position on either side, so may
+ * every array. Gradients that are wanted get nothing. */
+START_TEST(arrays_without_entries_may_be_null) {
+    static const mha_shape empty[] = {{0, 3, 5, 8, 2}, {2, 0, 0, 8, 2}, {0, 0, 0, 8, 2},
+        {2, 0, 5, 8, 2}, {2, 3, 0, 8, 2}, {0, 0, 5, 8, 2}, {0, 3, 0, 8, 2}};
+    static const int64_t none[] = {0, 0};
+    const mha_mask causal = {.causal = MHA_CAUSAL_BOTTOM_RIGHT, .lengths = none};
+    const operator* op = & operators[_i];
+    for (size_t i = 0; i < 2 * COUNT(empty); i++) {
+        const mha_shape *sizes = &empty[i / 2];
+        const mha_mask *mask = i % 2 == 0 ? NULL : &causal;
+        const bool nothing = sizes->batch == 0 || i / 2 == 1;
+        const mha_real *x[OPERATOR_INPUTS] = {NULL};
+        mha_real *unwanted[OPERATOR_INPUTS] = {NULL}, *wanted[OPERATOR_INPUTS] = {NULL};
+        size_t counts[OPERATOR_INPUTS] = {0};
+        for (size_t j = 0; j < op->inputs; j++) {
+            counts[j] = mha_value_shape_of(op->input[j], sizes).count;
+            x[j] = nothing || counts[j] == 0 ? NULL : array_whole(counts[j], 10 + j);
+            wanted[j] = array_constant(counts[j] + 1, REAL(0.25));
+        }
+        const size_t results = mha_value_shape_of(op->result, sizes).count;
+        mha_real *y = results == 0 ? NULL : array_new(results);
+        mha_real *dy = results == 0 ? NULL : array_constant(results, REAL(1.0));
+        op->forward(y, x, mask, sizes);
+        op->backward(unwanted, dy, y, x, mask, sizes);
+        op->backward(wanted, dy, y, x, mask, sizes);
+        for (size_t j = 0; results == 0 && j < op->inputs; j++) {
+            assert_array_is(op->name, wanted[j], REAL(0.25), counts[j] + 1);
+        }
+    }
+}
+END_TEST
+
 TCase *operator_case(void) {
     TCase *cases = tcase_create("operators");
     tcase_add_checked_fixture(cases, NULL, arrays_release);
@@ -179,5 +212,6 @@ TCase *operator_case(void) {
     tcase_add_loop_test(cases, unwanted_gradients_change_no_bit_of_the_others, 0, 2 * OPERATORS);
     tcase_add_loop_test(cases, one_gradient_buffer_receives_all_inputs, 0, OPERATORS);
     tcase_add_loop_test(cases, empty_sizes_are_empty_loops, 0, OPERATORS);
+    tcase_add_loop_test(cases, arrays_without_entries_may_be_null, 0, OPERATORS);
     return cases;
 }

@@ -3,6 +3,7 @@
 #include "base/real.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "learn_cases.h"
@@ -98,6 +99,61 @@ START_TEST(sgd_refuses_what_is_not_finite) {
 }
 END_TEST
 
+/* What is left of the momentum overflows, under a rate so small that its product with the largest
+ * number would hardly move the weight. */
+START_TEST(sgd_refuses_a_velocity_that_overflows) {
+    const mha_real weights[2] = {REAL(1.0), REAL(-2.0)};
+    const mha_real velocity[2] = {REAL(0.5), LARGEST};
+    const mha_real gradient[2] = {REAL(1.0), LARGEST};
+    for (int nesterov = 0; nesterov < 2; nesterov++) {
+        const mha_sgd_options options = {.learning_rate = MHA_PRECISION == 32 ? 1e-38 : 1e-308,
+            .momentum = 0.5,
+            .nesterov = nesterov != 0};
+        mha_real w[2], v[2];
+        memcpy(w, weights, sizeof w);
+        memcpy(v, velocity, sizeof v);
+        mha_error error = {0};
+        ck_assert(fabs((wide)LARGEST * options.learning_rate) < 5);
+        ck_assert_int_eq(
+            mha_sgd_step(w, v, gradient, 2, 1, &options, &error), MHA_ERROR_NOT_FINITE);
+        ck_assert_str_eq(error.text, "weight 1 of 2 would become -inf, its velocity inf");
+        ck_assert(memcmp(w, weights, sizeof w) == 0);
+        ck_assert(memcmp(v, velocity, sizeof v) == 0);
+    }
+}
+END_TEST
+
+/* Each option must be a number from 0 up; the step of the others' zeros is legal. */
+START_TEST(sgd_refuses_unusable_options) {
+    static const char *const names[] = {"learning rate", "momentum", "weight decay", "clip"};
+    const struct {
+        wide value;
+        const char *text;
+    } wrong[] = {{-0.5, "-0.5"}, {(wide)NAN, "nan"}, {(wide)INFINITY, "inf"},
+        {-(wide)INFINITY, "-inf"}, {-DBL_MIN, "-2.22507e-308"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const wide value = wrong[i].value;
+        const mha_sgd_options options[] = {{.learning_rate = value}, {.momentum = value},
+            {.weight_decay = value}, {.clip = value}};
+        for (size_t field = 0; field < sizeof options / sizeof *options; field++) {
+            mha_real w[WEIGHTS], v[WEIGHTS] = {0};
+            memcpy(w, first_weights, sizeof w);
+            mha_error error = {0};
+            ck_assert_int_eq(mha_sgd_step(w, v, gradients[0], WEIGHTS, 1, &options[field], &error),
+                MHA_ERROR_ARGUMENT);
+            char text[96];
+            snprintf(
+                text, sizeof text, "%s %s is not a number from 0 up", names[field], wrong[i].text);
+            ck_assert_str_eq(error.text, text);
+            ck_assert_int_eq(error.status, MHA_ERROR_ARGUMENT);
+            ck_assert_int_eq(mha_sgd_step(w, v, gradients[0], WEIGHTS, 1, &options[field], NULL),
+                MHA_ERROR_ARGUMENT);
+            ck_assert(memcmp(w, first_weights, sizeof w) == 0 && v[0] == REAL(0.0));
+        }
+    }
+}
+END_TEST
+
 START_TEST(sgd_does_not_clip_a_norm_at_its_limit) {
     const mha_sgd_options free_options = {.learning_rate = 0.1};
     const mha_real gradient[2] = {REAL(3.0), REAL(-4.0)};
@@ -120,6 +176,8 @@ TCase *sgd_case(void) {
         descent, sgd_has_the_golden_values, 0, (int)(sizeof descents / sizeof *descents));
     tcase_add_test(descent, gradient_norm_is_summed_in_double);
     tcase_add_test(descent, sgd_refuses_what_is_not_finite);
+    tcase_add_test(descent, sgd_refuses_a_velocity_that_overflows);
+    tcase_add_test(descent, sgd_refuses_unusable_options);
     tcase_add_test(descent, sgd_does_not_clip_a_norm_at_its_limit);
     return descent;
 }

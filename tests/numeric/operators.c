@@ -106,17 +106,22 @@ static size_t pairs(const mha_shape *shape) {
     return mha_value_shape_of(MHA_SCORES, shape).count;
 }
 
+/* NULL where there is nothing to hold. */
+static mha_real *buffer(size_t count) {
+    return count == 0 ? NULL : array_new(count);
+}
+
 static void attention_forward(
     mha_real *y, const mha_real *const x[], const mha_mask *mask, const mha_shape *shape) {
     mha_attention_forward(
-        y, array_new(pairs(shape)), array_new(2 * pairs(shape)), x[0], x[1], x[2], mask, shape);
+        y, buffer(pairs(shape)), buffer(2 * pairs(shape)), x[0], x[1], x[2], mask, shape);
 }
 
 static void attention_backward(mha_real *const dx[], const mha_real *dy, const mha_real *y,
     const mha_real *const x[], const mha_mask *mask, const mha_shape *shape) {
     (void)y;
-    mha_real *weights = array_new(pairs(shape)), *scratch = array_new(2 * pairs(shape));
-    mha_real *context = array_new(mha_value_shape_of(MHA_CONTEXT_HEADS, shape).count);
+    mha_real *weights = buffer(pairs(shape)), *scratch = buffer(2 * pairs(shape));
+    mha_real *context = buffer(mha_value_shape_of(MHA_CONTEXT_HEADS, shape).count);
     mha_attention_forward(context, weights, scratch, x[0], x[1], x[2], mask, shape);
     mha_attention_backward(
         dx[0], dx[1], dx[2], scratch, dy, weights, x[0], x[1], x[2], mask, shape);

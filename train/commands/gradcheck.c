@@ -44,9 +44,7 @@ enum { SUBJECT_COUNT = MHA_STAGE_COUNT + 4 };
 static void list_subjects(struct subject subjects[SUBJECT_COUNT]) {
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
         const mha_stage *stage = &mha_stages[i];
-        const bool masked = stage->result == MHA_MASKED || stage->result == MHA_K ||
-                            stage->result == MHA_V || stage->result == MHA_ATTENTION_WEIGHTS;
-        subjects[i] = (struct subject){stage->name, stage, NULL, masked};
+        subjects[i] = (struct subject){stage->name, stage, NULL, stage->masked};
     }
     const struct subject others[] = {
         {"attention", NULL, check_attention_create, true},
@@ -130,8 +128,8 @@ static void print_line(const char *what, const struct check_case *made,
     for (size_t i = 0; i < made->subject.block_count; i++) {
         tally->entries += reports[i].checked;
     }
-    if (!(report->error <= tally->worst)) {
-        tally->worst = report->error;
+    if (!isnan(tally->worst) && !(report->error <= tally->worst)) {
+        tally->worst = report->error; /* a NaN stays */
     }
 }
 

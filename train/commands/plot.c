@@ -23,7 +23,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->next = state->argc; /* the rest belongs to the picture */
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no picture named: loss or heads");
+        usage_error(state, "no picture named: loss or heads");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

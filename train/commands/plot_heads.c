@@ -37,12 +37,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case ARGP_KEY_ARG:
         if (request->folder != NULL) {
-            argp_error(state, "one RUN is drawn at a time, not also '%s'", argument);
+            usage_error(state, "one RUN is drawn at a time, not also '%s'", argument);
         }
         request->folder = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no RUN given: the folder that `mha train` wrote");
+        usage_error(state, "no RUN given: the folder that `mha train` wrote");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

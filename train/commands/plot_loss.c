@@ -27,7 +27,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         request->count = (size_t)(state->argc - state->next);
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no RUN given: the folder that `mha train` wrote");
+        usage_error(state, "no RUN given: the folder that `mha train` wrote");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
