@@ -7,7 +7,7 @@ TEST_OBJ := $(TEST_COMMON:%.c=$(BUILD)/common/%.o) \
 # The program's own modules, without its main, are tested too.
 TESTED_OBJ := $(filter-out %/train/main.o,$(PROGRAM_OBJ))
 
-.PHONY: check readme kernels symbols doors complex-ready sanitize sanitize-address sanitize-valgrind
+.PHONY: check readme kernels symbols doors complex-ready sanitize sanitize-address sanitize-valgrind check-in-one-process
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -75,10 +75,14 @@ $(BUILD)/c128/%.o: %.c $(BUILD)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=128 $(ALL_CFLAGS) $(optimise) -c $< -o $@
 
-# The same tests under sanitizers, without forks under valgrind so that it sees leaks.
+# The same tests under sanitizers and valgrind: in one process, where leaks are looked for once and not
+# after each test; then those that need a process of their own.
 sanitize: sanitize-address sanitize-valgrind
 sanitize-address:
-	$(Q)CK_TIMEOUT_MULTIPLIER=10 $(MAKE) --no-print-directory SANITIZE=address,undefined check
+	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined check-in-one-process
+check-in-one-process: $(BUILD)/check $(BUILD)/mha
+	$(Q)MHA=$(abspath $(BUILD)/mha) CK_FORK=no CK_EXCLUDE_TAGS=fork $(BUILD)/check
+	$(Q)MHA=$(abspath $(BUILD)/mha) CK_INCLUDE_TAGS=fork CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/check
 sanitize-valgrind: $(BUILD)/check $(BUILD)/mha
 	$(Q)MHA=$(abspath $(BUILD)/mha) CK_FORK=no CK_EXCLUDE_TAGS="fork long" valgrind --quiet --error-exitcode=1 \
 	  --leak-check=full --errors-for-leak-kinds=definite,possible $(BUILD)/check
