@@ -181,6 +181,7 @@ Suite *program_suite(void) {
     tcase_add_test(words, gradcheck_knows_gradients_that_are_zero);
     suite_add_tcase(suite, words);
     suite_add_tcase(suite, program_runs());
+    suite_add_tcase(suite, program_early_signals());
     suite_add_tcase(suite, program_files());
     return suite;
 }

@@ -169,6 +169,15 @@ TCase *program_runs(void) {
     tcase_add_test(tests, first_weights_are_those_of_numpy);
     tcase_add_test(tests, divergence_is_refused_and_logged);
     tcase_add_loop_test(tests, interrupted_run_is_saved, 0, 2);
+    return tests;
+}
+
+/* A signal that meets the start of a process is lost under valgrind, so this stays out of it. */
+TCase *program_early_signals(void) {
+    TCase *tests = tcase_create("early signals");
+    tcase_add_checked_fixture(tests, folder_make, folder_remove);
+    tcase_set_timeout(tests, 60);
+    tcase_set_tags(tests, "fork");
     tcase_add_test(tests, early_interruption_leaves_a_run_or_nothing);
     return tests;
 }
