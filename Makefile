@@ -1,4 +1,5 @@
-# make            the program build/mha and the libraries build/libmha.a, build/libmha_io.a
+# make            the program build/mha and the libraries libmha and libmha_io, static and shared
+# make install    all of it under PREFIX, which is /usr/local
 # make help       all targets
 #
 # CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS and CC are the user's; what the code itself needs follows them.
@@ -25,7 +26,8 @@ ALL_LDFLAGS = $(LDFLAGS) $(SANITIZER)
 NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c) src/learn/loss.c src/learn/sgd.c
 COMMON  := $(wildcard src/base/*.c) src/learn/gradcheck.c
 IO      := $(wildcard src/io/*.c)
-PROGRAM := $(wildcard train/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
+PROGRAM := $(wildcard train/*.c train/run/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
+PROGRAM_NUMERIC := $(wildcard train/numeric/*.c)
 PLOTS   := $(sort $(wildcard plots/*.gp))
 INNER_LOOPS := src/math/% src/ops/% src/learn/loss% src/learn/sgd%
 
@@ -33,9 +35,22 @@ F32_OBJ  := $(NUMERIC:%.c=$(BUILD)/f32/%.o)
 F64_OBJ  := $(NUMERIC:%.c=$(BUILD)/f64/%.o)
 CORE_OBJ := $(F32_OBJ) $(F64_OBJ) $(COMMON:%.c=$(BUILD)/common/%.o)
 IO_OBJ   := $(IO:%.c=$(BUILD)/common/%.o)
-PROGRAM_OBJ := $(PROGRAM:%.c=$(BUILD)/common/%.o) $(BUILD)/common/plot_scripts.o
+PROGRAM_OBJ := $(PROGRAM:%.c=$(BUILD)/common/%.o) $(BUILD)/common/plot_scripts.o \
+  $(PROGRAM_NUMERIC:%.c=$(BUILD)/f32/%.o) $(PROGRAM_NUMERIC:%.c=$(BUILD)/f64/%.o)
 
-IO_PACKAGES      := libzip
+# The version stands in mha_version() alone.
+VERSION := $(shell sed -n '/mha_version(void) {/,/}/s/.*return "\([0-9]*\.[0-9]*\.[0-9]*\)";.*/\1/p' src/base/error.c)
+$(if $(VERSION),,$(error src/base/error.c: mha_version() returns no version "MAJOR.MINOR.PATCH"))
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+
+# Each library as archive, as shared library, and under the names by which programs and linkers find
+# the latter. Objects of the libraries serve all of them, the program and the tests.
+ARCHIVES     := $(BUILD)/libmha.a $(BUILD)/libmha_io.a
+SHARED       := $(BUILD)/libmha.so.$(VERSION) $(BUILD)/libmha_io.so.$(VERSION)
+SHARED_LINKS := $(foreach name,libmha libmha_io,$(BUILD)/$(name).so.$(SOVERSION) $(BUILD)/$(name).so)
+LIBRARY_CFLAGS := -fPIC -fvisibility=hidden
+
+IO_PACKAGES      := libzip jansson
 PROGRAM_PACKAGES := libzip jansson
 package_flags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
 package_libs  = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
@@ -43,33 +58,41 @@ package_libs  = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) '$(patsubst $(BUILD)/%,%,$@)')
 
-.PHONY: all lib help setup demo gradcheck plots format lint clean FORCE
+.PHONY: all lib help install install-folders uninstall setup demo gradcheck plots format lint clean FORCE
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
 all: $(BUILD)/mha lib
 
-lib: $(BUILD)/libmha.a $(BUILD)/libmha_io.a
+lib: $(ARCHIVES) $(SHARED) $(SHARED_LINKS)
 
 help:
 	@printf '%s\n' \
-	 'make              the program $(BUILD)/mha, $(BUILD)/libmha.a and $(BUILD)/libmha_io.a' \
+	 'make              the program $(BUILD)/mha, and libmha and libmha_io, static and shared' \
+	 'make lib          the libraries alone' \
+	 'make install      the program, libraries, headers and man page under PREFIX ($(PREFIX))' \
+	 'make uninstall    remove what make install put there' \
 	 'make setup        install what is missing (Debian and Ubuntu), or print what is needed' \
 	 'make demo         train, draw the loss curve and the heads, say where the pictures are' \
 	 'make check        all tests' \
 	 'make gradcheck    check every backward routine by finite differences' \
 	 'make sanitize     the tests under address and undefined-behaviour sanitizers and valgrind' \
+	 'make soak         the tests that take minutes: 200 kills, full disks of many sizes' \
+	 'make fuzz         fuzz the readers of files with libFuzzer (clang), FUZZ_SECONDS each' \
 	 'make plots        train anew and redraw the pictures of the README' \
 	 'make format       lay out the sources with clang-format' \
 	 'make lint         clang-format, clang-tidy, cppcheck and shellcheck' \
 	 'make clean        remove $(BUILD)' \
-	 'variables         CC CFLAGS CPPFLAGS LDFLAGS LDLIBS BUILD; WERROR=1 SANITIZE=... V=1'
+	 'variables         CC CFLAGS CPPFLAGS LDFLAGS LDLIBS BUILD; WERROR=1 SANITIZE=... V=1;' \
+	 '                  of install and uninstall: DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR'
 
 # A change of compiler or flags rebuilds everything.
-FLAGS_NOW := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) | $(ALL_LDFLAGS) $(LDLIBS)
+FLAGS_NOW := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LIBRARY_CFLAGS) | $(ALL_LDFLAGS) $(LDLIBS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
+
+$(CORE_OBJ) $(IO_OBJ): ALL_CFLAGS += $(LIBRARY_CFLAGS)
 
 # Inner loops want -O3, unless they are being debugged.
 optimise = $(if $(filter $(INNER_LOOPS),$<),$(if $(filter -O0 -Og,$(CFLAGS)),,-O3) -fopenmp-simd)
@@ -94,6 +117,8 @@ $(BUILD)/common/train/%.o: train/%.c $(BUILD)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -Itrain $(call package_flags,$(PROGRAM_PACKAGES)) $(ALL_CFLAGS) -c $< -o $@
 
+$(BUILD)/f32/train/%.o $(BUILD)/f64/train/%.o: ALL_CPPFLAGS += -Itrain
+
 # The gnuplot scripts become strings of the program: plot_script("loss.gp").
 $(BUILD)/plot_scripts.c: $(PLOTS) plots/embed.sh
 	@mkdir -p $(@D)
@@ -106,10 +131,24 @@ $(BUILD)/common/plot_scripts.o: $(BUILD)/plot_scripts.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CPPFLAGS) -Itrain $(ALL_CFLAGS) -c $< -o $@
 
 $(BUILD)/libmha.a: $(CORE_OBJ)
-$(BUILD)/libmha_io.a: $(IO_OBJ) $(BUILD)/common/src/base/error.o
+$(BUILD)/libmha_io.a: $(IO_OBJ)
 $(BUILD)/%.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# A name that neither the objects nor the libraries behind them define is an error here (sanitizers
+# define theirs in the program).
+$(BUILD)/libmha.so.$(VERSION): $(CORE_OBJ)
+$(BUILD)/libmha_io.so.$(VERSION): $(IO_OBJ) $(BUILD)/libmha.so.$(VERSION)
+$(BUILD)/libmha_io.so.$(VERSION): private PACKAGE_LIBS = $(call package_libs,$(IO_PACKAGES))
+$(SHARED): $(BUILD)/%.so.$(VERSION):
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$*.so.$(SOVERSION) \
+	  $(if $(SANITIZE),,-Wl,-z,defs) $^ $(LDLIBS) $(PACKAGE_LIBS) -lm -o $@
+$(BUILD)/%.so.$(SOVERSION): $(BUILD)/%.so.$(VERSION)
+	$(Q)ln -sf $(<F) $@
+$(BUILD)/%.so: $(BUILD)/%.so.$(SOVERSION)
+	$(Q)ln -sf $(<F) $@
 
 $(BUILD)/mha: $(PROGRAM_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
@@ -117,6 +156,8 @@ $(BUILD)/mha: $(PROGRAM_OBJ) $(IO_OBJ) $(CORE_OBJ)
 
 gradcheck: $(BUILD)/mha
 	$(BUILD)/mha gradcheck
+
+include src/install.mk
 
 setup:
 	$(Q).ci/setup
@@ -157,7 +198,8 @@ format:
 # Findings are mended or argued where they stand; .clang-tidy says which checks are on.
 lint:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
-	$(Q)shellcheck .ci/setup .ci/run plots/embed.sh
+	$(Q)shellcheck .ci/setup .ci/run plots/embed.sh tests/*.sh tests/installed/run.sh \
+	  train/completion.bash
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	  --inline-suppr --suppress=missingInclude -Iinclude -Isrc -Itrain -DMHA_PRECISION=64 src train
 	$(Q)clang-tidy --quiet $(COMMON) $(NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64

@@ -8,7 +8,7 @@
 
 #include "folder.h"
 #include "program_cases.h"
-#include "run.h"
+#include "run/run.h"
 
 START_TEST(training_writes_a_run_that_reads_back) {
     struct outcome outcome = train_briefly("run", "3");

@@ -27,8 +27,8 @@ static struct task_batch first_batch(const struct task *task) {
 }
 
 START_TEST(table_lists_every_task_once) {
-    static const char *const names[] = {
-        "copy", "reverse", "shift", "offsets", "retrieve", "recall", "mean", "teacher", "letters"};
+    static const char *const names[] = {"copy", "reverse", "shift", "offsets", "retrieve", "recall",
+        "mean", "teacher", "letters", "arrays"};
     enum { COUNT = sizeof names / sizeof *names };
     for (size_t i = 0; i < COUNT; i++) {
         const struct task *task = task_table[i];
@@ -39,8 +39,13 @@ START_TEST(table_lists_every_task_once) {
         ck_assert_uint_gt(task->defaults.steps, 0);
         ck_assert_uint_gt(task->defaults.eval_every, 0);
         ck_assert_double_gt(task->defaults.sgd.learning_rate, 0.0);
+        if (task->adapt != NULL) { /* its data say the rest */
+            ck_assert_uint_ge(task->defaults.shape.heads, 1);
+            continue;
+        }
         ck_assert_int_eq(mha_shape_check(&task->defaults.shape, NULL), MHA_OK);
-        ck_assert_int_eq(task->loss == TASK_CROSS_ENTROPY, task->answers > 0 && task->classes > 1);
+        ck_assert_int_eq(task->form.loss == TASK_CROSS_ENTROPY,
+            task->form.answers > 0 && task->form.classes > 1);
     }
     ck_assert_ptr_null(task_table[COUNT]);
     ck_assert_ptr_null(task_find("cop"));
@@ -98,9 +103,9 @@ START_TEST(fill_writes_only_the_samples_asked_for) {
         }
     }
     if (batch.labels != NULL) {
-        size_t labels = batch.shape.target_length * task->answers;
+        size_t labels = batch.shape.target_length * task->form.answers;
         for (size_t i = 0; i < batch.shape.batch * labels; i++) {
-            bool in_range = batch.labels[i] >= -1 && batch.labels[i] < (int32_t)task->classes;
+            bool in_range = batch.labels[i] >= -1 && batch.labels[i] < (int32_t)task->form.classes;
             ck_assert_int_eq(in_range, i < asked * labels);
         }
     }
@@ -163,12 +168,12 @@ START_TEST(sequence_labels_follow_the_definition) {
             const mha_real *row = token_row(&batch, b, (size_t)t, false);
             ck_assert_int_eq(decode_position(row, &encoding), t);
             seen[decode_symbol(row, &encoding)]++;
-            for (int answer = 0; answer < (int)task->answers; answer++) {
+            for (int answer = 0; answer < (int)task->form.answers; answer++) {
                 int from = named_position(task, t, answer);
                 int32_t expected =
                     from < 0 ? -1
                              : decode_symbol(token_row(&batch, b, (size_t)from, true), &encoding);
-                size_t index = (b * T + (size_t)t) * task->answers + (size_t)answer;
+                size_t index = (b * T + (size_t)t) * task->form.answers + (size_t)answer;
                 ck_assert_int_eq(batch.labels[index], expected);
             }
         }

@@ -111,7 +111,7 @@ START_TEST(defaults_reach_the_goal) {
     run_steps(&trainer, 1, task->defaults.steps);
     struct score score;
     ck_assert_int_eq(trainer_evaluate(&score, &trainer, STREAM_EVAL, NULL), MHA_OK);
-    if (task->loss == TASK_CROSS_ENTROPY) {
+    if (task->form.loss == TASK_CROSS_ENTROPY) {
         ck_assert_msg(score.accuracy >= task->goal, "%s: accuracy %g", task->name, score.accuracy);
     } else {
         ck_assert_msg(score.relative_error <= task->goal, "%s: relative error %g", task->name,

@@ -1,4 +1,4 @@
-/* The test cases of npz_suite. */
+/* The test cases of npz_suite, and one of reports_npy_suite. */
 #ifndef TESTS_NPZ_CASES_H
 #define TESTS_NPZ_CASES_H
 
@@ -7,5 +7,6 @@
 TCase *npz_header_case(void);  /* headers of .npy members */
 TCase *npz_refusal_case(void); /* broken .npz files */
 TCase *replace_case(void);     /* replacement of a file */
+TCase *reports_npz_case(void); /* names of members */
 
 #endif

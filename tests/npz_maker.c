@@ -7,9 +7,9 @@
 
 #include "folder.h"
 
-bytes made_npy, made_zip;
+made_file made_npy, made_zip;
 
-static void append(bytes *to, const void *from, size_t size) {
+static void append(made_file *to, const void *from, size_t size) {
     if (size > sizeof to->at - to->size) {
         ck_abort_msg("%zu bytes are too many", to->size + size);
     }
@@ -18,7 +18,7 @@ static void append(bytes *to, const void *from, size_t size) {
 }
 
 /* A little-endian number of size bytes. */
-static void put(bytes *to, size_t size, uint64_t number) {
+static void put(made_file *to, size_t size, uint64_t number) {
     for (; size > 0; size--, number >>= 8) {
         const unsigned char byte = (unsigned char)(number & 0xff);
         append(to, &byte, 1);
@@ -36,72 +36,142 @@ static uint32_t crc32_of(const unsigned char *at, size_t size) {
     return ~crc;
 }
 
-void make_npy(unsigned major, const char *text, size_t data) {
+void make_npy_of(unsigned major, const char *text, const void *data, size_t size) {
     made_npy.size = 0;
     append(&made_npy, "\x93NUMPY", 6);
     put(&made_npy, 1, major);
     put(&made_npy, 1, 0);
     put(&made_npy, major == 1 ? 2 : 4, strlen(text));
     append(&made_npy, text, strlen(text));
-    for (size_t i = 0; i < data; i++) {
-        put(&made_npy, 1, 0);
-    }
+    append(&made_npy, data, size);
 }
 
+void make_npy(unsigned major, const char *text, size_t data) {
+    static const unsigned char zeros[sizeof made_npy.at];
+    make_npy_of(major, text, zeros, data);
+}
+
+/* ---- zip files ---- */
+
+enum { MEMBERS_MOST = 8192 };
+
+static struct {
+    const char *name;
+    uint32_t crc;
+    size_t size, offset;
+} members[MEMBERS_MOST];
+static size_t member_count;
+
 /* What the local header and the directory entry of a member have in common. */
-static void put_facts(const char *name) {
+static void put_facts(size_t index) {
     put(&made_zip, 2, 20);
     put(&made_zip, 4, 0); /* flags, method: stored */
     put(&made_zip, 4, 33u << 16);
-    put(&made_zip, 4, crc32_of(made_npy.at, made_npy.size));
-    put(&made_zip, 4, made_npy.size);
-    put(&made_zip, 4, made_npy.size);
-    put(&made_zip, 2, strlen(name));
+    put(&made_zip, 4, members[index].crc);
+    put(&made_zip, 4, members[index].size);
+    put(&made_zip, 4, members[index].size);
+    put(&made_zip, 2, strlen(members[index].name));
     put(&made_zip, 2, 0);
 }
 
-void make_zip(const char *const *names, size_t count) {
-    static size_t offsets[8192];
+void make_zip_begin(void) {
     made_zip.size = 0;
-    for (size_t i = 0; i < count; i++) {
-        offsets[i] = made_zip.size;
-        append(&made_zip, "PK\3\4", 4);
-        put_facts(names[i]);
-        append(&made_zip, names[i], strlen(names[i]));
-        append(&made_zip, made_npy.at, made_npy.size);
-    }
-    size_t directory = made_zip.size;
-    for (size_t i = 0; i < count; i++) {
+    member_count = 0;
+}
+
+void make_zip_member(const char *name) {
+    ck_assert_uint_lt(member_count, MEMBERS_MOST);
+    const size_t index = member_count++;
+    members[index].name = name;
+    members[index].crc = crc32_of(made_npy.at, made_npy.size);
+    members[index].size = made_npy.size;
+    members[index].offset = made_zip.size;
+    append(&made_zip, "PK\3\4", 4);
+    put_facts(index);
+    append(&made_zip, name, strlen(name));
+    append(&made_zip, made_npy.at, made_npy.size);
+}
+
+void make_zip_end(void) {
+    const size_t directory = made_zip.size;
+    for (size_t i = 0; i < member_count; i++) {
         append(&made_zip, "PK\1\2\x14\0", 6);
-        put_facts(names[i]);
+        put_facts(i);
         put(&made_zip, 2 + 2 + 2, 0); /* comment, disk, internal attributes */
         put(&made_zip, 4, 0);
-        put(&made_zip, 4, offsets[i]);
-        append(&made_zip, names[i], strlen(names[i]));
+        put(&made_zip, 4, members[i].offset);
+        append(&made_zip, members[i].name, strlen(members[i].name));
     }
-    size_t length = made_zip.size - directory;
+    const size_t length = made_zip.size - directory;
     append(&made_zip, "PK\5\6\0\0\0\0", 8);
-    put(&made_zip, 2, count);
-    put(&made_zip, 2, count);
+    put(&made_zip, 2, member_count);
+    put(&made_zip, 2, member_count);
     put(&made_zip, 4, length);
     put(&made_zip, 4, directory);
     put(&made_zip, 2, 0);
 }
 
+void make_zip(const char *const *names, size_t count) {
+    make_zip_begin();
+    for (size_t i = 0; i < count; i++) {
+        make_zip_member(names[i]);
+    }
+    make_zip_end();
+}
+
+/* ---- reading ---- */
+
+static void assert_clean(const char *text) {
+    for (const char *at = text; *at != '\0'; at++) {
+        if ((unsigned char)*at < ' ' || *at == 0x7f) {
+            ck_abort_msg("a control character in \"%s\"", text);
+        }
+    }
+}
+
+mha_arrays *npy_read_made(void) {
+    mha_error error = {0};
+    mha_arrays *arrays = NULL;
+    folder_write("a.npy", made_npy.at, made_npy.size);
+    mha_status status = mha_npy_read(&arrays, folder_path("a.npy"), 0, &error);
+    ck_assert_msg(status == MHA_OK, "%s", error.text);
+    ck_assert_uint_eq(mha_arrays_count(arrays), 1);
+    return arrays;
+}
+
+void npy_assert_made_refused(const char *words) {
+    mha_error error = {0};
+    mha_arrays *arrays = NULL;
+    folder_write("a.npy", made_npy.at, made_npy.size);
+    mha_status status = mha_npy_read(&arrays, folder_path("a.npy"), 0, &error);
+    ck_assert_msg(
+        status == MHA_ERROR_FORMAT, "status %d, not refused with \"%s\"", (int)status, words);
+    ck_assert_int_eq(error.status, status);
+    ck_assert_ptr_null(arrays);
+    assert_clean(error.text);
+    ck_assert_msg(strstr(error.text, "a.npy: ") != NULL, "\"%s\" lacks the file", error.text);
+    ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" lacks \"%s\"", error.text, words);
+}
+
 bool npz_is_read(mha_error *error) {
-    mha_npz *npz = NULL;
+    mha_arrays *npz = NULL;
     *error = (mha_error){MHA_OK, ""};
-    mha_status status = mha_npz_read(&npz, folder_path("a.npz"), error);
+    mha_status status = mha_npz_read(&npz, folder_path("a.npz"), 0, error);
     ck_assert_int_eq(status, error->status);
     ck_assert_int_eq(status == MHA_OK, npz != NULL);
     ck_assert_int_eq(status == MHA_OK, error->text[0] == '\0');
-    for (const char *at = error->text; *at != '\0'; at++) {
-        if ((unsigned char)*at < ' ' || *at == 0x7f) {
-            ck_abort_msg("a control character in \"%s\"", error->text);
-        }
-    }
-    mha_npz_free(npz);
+    assert_clean(error->text);
+    mha_arrays_free(npz);
     return status == MHA_OK;
+}
+
+mha_arrays *npz_read_made(void) {
+    mha_error error = {0};
+    mha_arrays *arrays = NULL;
+    folder_write("a.npz", made_zip.at, made_zip.size);
+    mha_status status = mha_npz_read(&arrays, folder_path("a.npz"), 0, &error);
+    ck_assert_msg(status == MHA_OK, "%s", error.text);
+    return arrays;
 }
 
 void npz_assert_refused(mha_status status, const char *words) {

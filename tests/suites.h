@@ -8,18 +8,31 @@
     X(mask_suite)                                                                                  \
     X(parity_suite)                                                                                \
     X(rng_suite)                                                                                   \
+    X(legacy_rng_suite)                                                                            \
     X(npz_suite)                                                                                   \
+    X(npy_suite)                                                                                   \
+    X(safetensors_suite)                                                                           \
+    X(layouts_suite)                                                                               \
+    X(reports_npy_suite)                                                                           \
+    X(reports_safetensors_suite)                                                                   \
     X(gradcheck_suite)                                                                             \
     X(reports_checker_suite)                                                                       \
     X(reports_training_suite)                                                                      \
     X(planted_suite)                                                                               \
     X(tasks_suite)                                                                                 \
     X(task_values_suite)                                                                           \
+    X(task_arrays_suite)                                                                           \
     X(words_suite)                                                                                 \
     X(letters_suite)                                                                               \
     X(trainer_suite)                                                                               \
+    X(train_arrays_suite)                                                                          \
+    X(resume_suite)                                                                                \
     X(plot_suite)                                                                                  \
-    X(program_suite)
+    X(program_suite)                                                                               \
+    X(init_suite)                                                                                  \
+    X(convert_suite)                                                                               \
+    X(apply_suite)                                                                                 \
+    X(reports_layout_suite)
 
 /* Suites of tests/numeric/, which exist once a precision. */
 #define NUMERIC_SUITES(X)                                                                          \

@@ -10,10 +10,10 @@ struct sample_bytes batch_sample_bytes(const struct task *task, const mha_shape 
     size_t sources = shape->source_length * shape->width * sizeof(mha_real);
     return (struct sample_bytes){
         .query = targets,
-        .source = task->cross ? sources : 0,
-        .target = task->loss == TASK_MSE ? targets : 0,
-        .labels = task->loss == TASK_CROSS_ENTROPY
-                      ? shape->target_length * task->answers * sizeof(int32_t)
+        .source = task->form.cross ? sources : 0,
+        .target = task->form.loss == TASK_MSE ? targets : 0,
+        .labels = task->form.loss == TASK_CROSS_ENTROPY
+                      ? shape->target_length * task->form.answers * sizeof(int32_t)
                       : 0,
     };
 }

@@ -6,8 +6,9 @@ TEST_OBJ := $(TEST_COMMON:%.c=$(BUILD)/common/%.o) \
             $(TEST_NUMERIC:%.c=$(BUILD)/f32/%.o) $(TEST_NUMERIC:%.c=$(BUILD)/f64/%.o)
 # The program's own modules, without its main, are tested too.
 TESTED_OBJ := $(filter-out %/train/main.o,$(PROGRAM_OBJ))
+TEST_ENVIRONMENT = MHA=$(abspath $(BUILD)/mha) MHA_GOLDEN=$(abspath tests/golden)
 
-.PHONY: check readme kernels symbols doors complex-ready sanitize sanitize-address sanitize-valgrind check-in-one-process
+.PHONY: check soak readme kernels symbols exported doors complex-ready man installed sanitize sanitize-address sanitize-valgrind check-in-one-process
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -20,8 +21,8 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
-check: $(BUILD)/mha $(BUILD)/check readme complex-ready kernels symbols doors
-	$(Q)MHA=$(abspath $(BUILD)/mha) $(BUILD)/check
+check: $(BUILD)/mha $(BUILD)/check readme complex-ready kernels symbols exported doors man $(if $(SANITIZE),,installed)
+	$(Q)$(TEST_ENVIRONMENT) $(BUILD)/check
 	@echo 'make check: all tests passed'
 
 # The C example of the README, as it stands there, against the library alone: it prints what the
@@ -47,13 +48,46 @@ kernels: $(KERNELS)
 	$(Q)! awk 'NF == 2 {print $$2}' $(BUILD)/kernels.txt | sort -u | grep -vE \
 	  '^(mha_(f32|f64|mask|head_width)|(exp|sqrt|log)f?$$|mem(set|cpy|move)$$|__(asan|ubsan|stack_chk)|_GLOBAL_)'
 
-# Every global name of the libraries starts with mha_, and both precisions have the same ones: a name
-# that is missing from the name map shows here.
-symbols: $(BUILD)/libmha.a $(BUILD)/libmha_io.a
+# Every global name of the libraries starts with mha_ and is defined once, and both precisions have the
+# same ones: a name that is missing from the name map shows here.
+symbols: $(ARCHIVES)
 	$(Q)nm -g --defined-only $^ | awk 'NF == 3 {print $$3}' > $(BUILD)/symbols.txt
 	$(Q)! grep -vE '^(mha_|__odr_asan)' $(BUILD)/symbols.txt
+	$(Q)! sort $(BUILD)/symbols.txt | uniq -d | grep .
 	$(Q)sed -n 's/^mha_f32_//p' $(BUILD)/symbols.txt | sort > $(BUILD)/symbols32.txt
 	$(Q)sed -n 's/^mha_f64_//p' $(BUILD)/symbols.txt | sort | diff $(BUILD)/symbols32.txt -
+
+# The shared libraries export what the public headers declare, and nothing else.
+exported: $(SHARED)
+	$(Q)CC=$(call quoted,$(CC)) sh tests/exported.sh $(BUILD)/exported $(SHARED)
+
+# Options stand in --help, the manual page and the completion alike.
+man: $(BUILD)/mha
+	$(Q)bash tests/manual.sh $(BUILD)/mha
+
+# What make install puts into a folder serves C and C++ programs; then the same with a DESTDIR that the
+# shell could misread, where uninstalling leaves what others put there, and nothing else.
+SCRATCH := $(abspath $(BUILD))/installed
+STAGED  := $(SCRATCH)/Stage, it's one | two & "three"
+scratch_folders = DESTDIR=$(call quoted,$(1)) PREFIX=$(2) BINDIR=$(2)/bin LIBDIR=$(2)/lib \
+  INCLUDEDIR=$(2)/include DATADIR=$(2)/share MANDIR=$(2)/share/man
+installed: all
+	$(Q)rm -rf $(SCRATCH)
+	$(Q)$(MAKE) --no-print-directory $(call scratch_folders,,$(SCRATCH)/prefix) install > /dev/null
+	$(Q)CC=$(call quoted,$(CC) $(CFLAGS) $(LDFLAGS)) CXX=$(call quoted,$(CXX)) \
+	  PKG_CONFIG=$(call quoted,$(PKG_CONFIG)) sh tests/installed/run.sh $(SCRATCH)/prefix $(SCRATCH)/programs
+	$(Q)mkdir -p $(call quoted,$(STAGED)/usr/include/mha)
+	$(Q)touch $(call quoted,$(STAGED)/usr/include/mha/other.h)
+	$(Q)$(MAKE) --no-print-directory $(call scratch_folders,$(STAGED),/usr) install > /dev/null
+	$(Q)$(MAKE) --no-print-directory $(call scratch_folders,$(STAGED),/usr) install > /dev/null
+	$(Q)cd $(call quoted,$(STAGED)/usr) && find . ! -type d ! -name other.h | sed 's|^\./||' | sort \
+	  | diff $(SCRATCH)/programs/expected -
+	$(Q)grep -qx prefix=/usr $(call quoted,$(STAGED)/usr/lib/pkgconfig/mha.pc)
+	$(Q)$(MAKE) --no-print-directory $(call scratch_folders,$(STAGED),/usr) uninstall
+	$(Q)$(MAKE) --no-print-directory $(call scratch_folders,,$(SCRATCH)/prefix) uninstall
+	$(Q)test -e $(call quoted,$(STAGED)/usr/include/mha/other.h)
+	$(Q)! find $(SCRATCH)/prefix $(call quoted,$(STAGED)) ! -type d ! -name other.h | grep .
+	$(Q)! test -e $(SCRATCH)/prefix/include/mha
 
 # Both doors in one file with the long names, one without; a header past the door; flags that are
 # refused.
@@ -81,10 +115,20 @@ sanitize: sanitize-address sanitize-valgrind
 sanitize-address:
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined check-in-one-process
 check-in-one-process: $(BUILD)/check $(BUILD)/mha
-	$(Q)MHA=$(abspath $(BUILD)/mha) CK_FORK=no CK_EXCLUDE_TAGS=fork $(BUILD)/check
-	$(Q)MHA=$(abspath $(BUILD)/mha) CK_INCLUDE_TAGS=fork CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/check
+	$(Q)$(TEST_ENVIRONMENT) CK_FORK=no CK_EXCLUDE_TAGS=fork $(BUILD)/check
+	$(Q)$(TEST_ENVIRONMENT) CK_INCLUDE_TAGS=fork CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/check
 sanitize-valgrind: $(BUILD)/check $(BUILD)/mha
-	$(Q)MHA=$(abspath $(BUILD)/mha) CK_FORK=no CK_EXCLUDE_TAGS="fork long" valgrind --quiet --error-exitcode=1 \
+	$(Q)$(TEST_ENVIRONMENT) CK_FORK=no CK_EXCLUDE_TAGS="fork long" valgrind --quiet --error-exitcode=1 \
 	  --leak-check=full --errors-for-leak-kinds=definite,possible $(BUILD)/check
 
--include $(TEST_OBJ:.o=.d) $(COMPLEX_OBJ:.o=.d)
+# What takes minutes: 200 kills, full disks of many sizes.
+SOAK_OBJ := $(patsubst %.c,$(BUILD)/common/%.o,$(wildcard tests/soak/*.c))
+$(BUILD)/soak: $(SOAK_OBJ) $(filter-out %/tests/main.o,$(TEST_OBJ)) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
+soak: $(BUILD)/mha $(BUILD)/soak
+	$(Q)$(TEST_ENVIRONMENT) $(BUILD)/soak
+
+include tests/fuzz/fuzz.mk
+
+-include $(TEST_OBJ:.o=.d) $(COMPLEX_OBJ:.o=.d) $(SOAK_OBJ:.o=.d)

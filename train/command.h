@@ -20,6 +20,9 @@ struct command {
 
 extern const struct command command_train;
 extern const struct command command_eval;
+extern const struct command command_apply;
+extern const struct command command_init;
+extern const struct command command_convert;
 extern const struct command command_gradcheck;
 extern const struct command command_plot;
 extern const struct command command_tape;

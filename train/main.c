@@ -9,8 +9,9 @@
 
 #include "command.h"
 
-static const struct command *const commands[] = {&command_train, &command_eval, &command_gradcheck,
-    &command_plot, &command_tape, &command_tasks, NULL};
+static const struct command *const commands[] = {&command_train, &command_eval, &command_apply,
+    &command_gradcheck, &command_plot, &command_init, &command_convert, &command_tape,
+    &command_tasks, NULL};
 
 static void print_help(FILE *out) {
     fputs("Usage: mha COMMAND [OPTION...]\n"

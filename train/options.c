@@ -63,6 +63,28 @@ double parse_number(const struct argp_state *state, const char *option, const ch
     return number;
 }
 
+size_t parse_bytes(const struct argp_state *state, const char *option, const char *text) {
+    static const char units[] = "KMG";
+    size_t length = strlen(text);
+    const char *unit = length == 0 ? NULL : strchr(units, text[length - 1]);
+    const unsigned shift = unit == NULL || *unit == '\0' ? 0 : 10 * (unsigned)(unit - units + 1);
+    char digits[32] = "";
+    length -= shift > 0 ? 1 : 0;
+    if (length < sizeof digits) {
+        memcpy(digits, text, length);
+    }
+    char *end;
+    errno = 0;
+    const uintmax_t number = strtoumax(digits, &end, 10);
+    if (digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
+        number > SIZE_MAX >> shift) {
+        usage_error(state,
+            "--%s '%s' is not a number of bytes from 1 to %zu, with or without K, M or G", option,
+            text, (size_t)SIZE_MAX);
+    }
+    return (size_t)number << shift;
+}
+
 static const struct {
     const char *name;
     mha_causal causal;
@@ -96,12 +118,15 @@ static const struct argp_option size_options[] = {
     {"width", KEY_WIDTH, "D", 0, "Features of a position", 1},
     {"heads", KEY_HEADS, "h", 0, "Heads; must divide the width", 1}, {0}};
 
-static const struct argp_option pass_options[] = {
+static const struct argp_option causal_options[] = {
     {"causal", KEY_CAUSAL, "ALIGNMENT", OPTION_ARG_OPTIONAL,
         "Query i sees no later key (off: all keys). With different lengths name the ALIGNMENT: "
         "top-left (key j <= "
         "query i) or bottom-right (key j <= i + S - T)",
         1},
+    {0}};
+
+static const struct argp_option pass_options[] = {
     {"seed", KEY_SEED, "N", 0, "Seed of every random number, as in numpy.random.default_rng", 1},
     {0}};
 
@@ -141,11 +166,23 @@ static error_t parse_shape(int key, char *text, struct argp_state *state) {
 
 const struct argp shape_argp = {.options = size_options, .parser = parse_shape};
 
+static error_t parse_alignment(int key, char *text, struct argp_state *state) {
+    if (key != KEY_CAUSAL) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    parse_causal(state, state->input, text);
+    return 0;
+}
+
+const struct argp causal_argp = {.options = causal_options, .parser = parse_alignment};
+
+static const struct argp_child pass_children[] = {{&causal_argp, 0, NULL, 0}, {0}};
+
 static error_t parse_pass(int key, char *text, struct argp_state *state) {
     struct shape_options *given = state->input;
     switch (key) {
-    case KEY_CAUSAL:
-        parse_causal(state, given, text);
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = given;
         return 0;
     case KEY_SEED:
         given->seed = parse_seed(state, "seed", text);
@@ -156,7 +193,8 @@ static error_t parse_pass(int key, char *text, struct argp_state *state) {
     }
 }
 
-const struct argp pass_argp = {.options = pass_options, .parser = parse_pass};
+const struct argp pass_argp = {
+    .options = pass_options, .parser = parse_pass, .children = pass_children};
 
 static void set_size(size_t *size, size_t given) {
     if (given != 0) {

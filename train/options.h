@@ -18,6 +18,8 @@ void usage_error(const struct argp_state *state, const char *format, ...)
 size_t parse_size(const struct argp_state *state, const char *option, const char *text,
     size_t least, size_t most);
 uint64_t parse_seed(const struct argp_state *state, const char *option, const char *text);
+/* At least 1 byte; K, M or G behind the number stand for powers of 1024. */
+size_t parse_bytes(const struct argp_state *state, const char *option, const char *text);
 double parse_number(const struct argp_state *state, const char *option, const char *text,
     double least, double most);
 
@@ -31,8 +33,9 @@ struct shape_options {
 };
 
 /* Child parsers whose input is a shape_options:
- * --batch --target-length --source-length --width --heads, and --causal[=...] --seed. */
+ * --batch --target-length --source-length --width --heads; --causal[=...]; --causal[=...] --seed. */
 extern const struct argp shape_argp;
+extern const struct argp causal_argp;
 extern const struct argp pass_argp;
 
 /* Changes the sizes that were given; with one_length a length given alone stands for both. */

@@ -3,14 +3,23 @@
 #include <math.h>
 #include <stdio.h>
 
+/* printf would show the sign of a NaN. */
+static double plain(double number) {
+    return isnan(number) ? (double)NAN : number;
+}
+
 void print_score(const char *what, const struct score *score, const struct trainer *trainer) {
     const struct task *task = trainer->task;
-    const double loss = isnan(score->loss) ? (double)NAN : score->loss; /* never "-nan" */
-    if (task->loss == TASK_CROSS_ENTROPY) {
+    if (held_out_count(trainer) == 0) {
+        printf("no held-out examples: give --validation or --eval-data\n");
+        return;
+    }
+    const double loss = plain(score->loss);
+    if (trainer->form.loss == TASK_CROSS_ENTROPY) {
         printf("%s: loss %.4g nats, accuracy %.2f %%\n", what, loss, 100.0 * score->accuracy);
     } else {
-        printf("%s: loss %.4g, relative error %.3g (loss / variance of the target)\n", what,
-            score->loss, score->relative_error);
+        printf("%s: loss %.4g, relative error %.3g (loss / variance of the target)\n", what, loss,
+            plain(score->relative_error));
     }
     if (task->compare != NULL) {
         task->compare(stdout, loss, trainer->data);

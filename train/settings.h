@@ -9,6 +9,13 @@
 
 #include <mha/mha32.h>
 
+/* Bounds that options and run.json share. */
+enum { STEPS_MOST = 1000000000 };
+#define MOMENTUM_MOST   0x1.fffffffffffffp-1 /* the number below 1 */
+#define VALIDATION_MOST 0x1.fffffffffffffp-1
+
+enum task_loss { TASK_MSE, TASK_CROSS_ENTROPY };
+
 enum schedule { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
 
 struct settings {
@@ -16,12 +23,19 @@ struct settings {
     mha_causal causal;
     uint64_t seed;
     size_t steps;
-    mha_sgd_options sgd; /* learning_rate is the highest rate of the schedule */
+    size_t schedule_steps; /* over which the schedule falls; 0 for steps */
+    mha_sgd_options sgd;   /* learning_rate is the highest rate of the schedule */
     enum schedule schedule;
     size_t warmup;
     size_t eval_every;
-    const char *words;    /* path of the word list of `letters`; NULL elsewhere */
-    uint64_t fingerprint; /* of the task's data, so that a run never meets other words; 0 unknown */
+    enum task_loss loss;   /* as the task or its data say */
+    const char *words;     /* path of the word list of `letters`; NULL elsewhere */
+    const char *data;      /* path of the examples of `arrays`; NULL elsewhere */
+    const char *eval_data; /* path of held-out examples of `arrays`, or NULL */
+    double validation;     /* share of `data` that is held out where there is no eval_data */
+    size_t max_bytes;      /* largest array that is read; 0 for the default of <mha/io.h> */
+    const char *weights;   /* path of the file that training started from; NULL for drawn weights */
+    uint64_t fingerprint;  /* of the task's data, so that a run never meets other data; 0 unknown */
 };
 
 #endif

@@ -15,7 +15,7 @@ static void draw_weights(struct trainer *trainer) {
     mha_weights_draw(&view, &rng, width);
 }
 
-static mha_status create_layer(struct trainer *trainer, mha_error *error) {
+static mha_status check_shape(const struct trainer *trainer, mha_error *error) {
     const mha_shape *shape = &trainer->settings.shape;
     mha_status status = mha_shape_check(shape, error);
     if (status == MHA_OK &&
@@ -24,12 +24,30 @@ static mha_status create_layer(struct trainer *trainer, mha_error *error) {
             "batch %zu, target length %zu and source length %zu must all be at least 1",
             shape->batch, shape->target_length, shape->source_length);
     }
+    const mha_mask mask = {.causal = trainer->settings.causal};
+    return status == MHA_OK ? mha_mask_check(&mask, shape, error) : status;
+}
+
+/* Opens the task's data, with the sizes that are known before or after that. */
+static mha_status open_data(struct trainer *trainer, mha_error *error) {
+    const struct task *task = trainer->task;
+    mha_status status = task->adapt == NULL ? check_shape(trainer, error) : MHA_OK;
     if (status == MHA_OK) {
-        status = mha_mask_check(trainer_mask(trainer), shape, error);
+        status = task->open(&trainer->data, &trainer->settings, error);
     }
-    if (status == MHA_OK) {
-        status = mha_layer_create(&trainer->layer, shape, NULL, error);
+    if (status == MHA_OK && task->adapt != NULL) {
+        status = task->adapt(&trainer->settings, &trainer->form, trainer->data, error);
+        if (status == MHA_OK) {
+            status = check_shape(trainer, error);
+        }
     }
+    trainer->settings.loss = trainer->form.loss;
+    return status;
+}
+
+static mha_status create_layer(struct trainer *trainer, mha_error *error) {
+    const mha_shape *shape = &trainer->settings.shape;
+    mha_status status = mha_layer_create(&trainer->layer, shape, NULL, error);
     if (status == MHA_OK) {
         status = mha_tape_create(&trainer->tape, shape, error);
     }
@@ -37,13 +55,13 @@ static mha_status create_layer(struct trainer *trainer, mha_error *error) {
 }
 
 static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
-    const struct task *task = trainer->task;
+    const struct task_form *form = &trainer->form;
     const mha_shape *shape = &trainer->settings.shape;
     const size_t targets = shape->batch * shape->target_length;
     const size_t sources = shape->batch * shape->source_length;
     trainer->weight_count = MHA_WEIGHT_COUNT * shape->width * shape->width;
     trainer->batch.shape = *shape;
-    const bool regression = task->loss == TASK_MSE;
+    const bool regression = form->loss == TASK_MSE;
     struct {
         mha_real **at;
         size_t count;
@@ -54,7 +72,7 @@ static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
         {&trainer->output, targets * shape->width},
         {&trainer->doutput, targets * shape->width},
         {&trainer->batch.query, targets * shape->width},
-        {&trainer->batch.source, task->cross ? sources * shape->width : 0},
+        {&trainer->batch.source, form->cross ? sources * shape->width : 0},
         {&trainer->batch.target, regression ? targets * shape->width : 0},
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
@@ -68,7 +86,7 @@ static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
         }
     }
     if (!regression) {
-        trainer->batch.labels = allocate_zeroed(targets * task->answers, sizeof(int32_t));
+        trainer->batch.labels = allocate_zeroed(targets * form->answers, sizeof(int32_t));
         if (trainer->batch.labels == NULL) {
             return no_memory(error);
         }
@@ -82,8 +100,9 @@ static mha_status check_fingerprint(struct trainer *trainer, mha_error *error) {
     const uint64_t known = trainer->settings.fingerprint;
     if (known != 0 && known != found) {
         return mha_fail(error, MHA_ERROR_FORMAT,
-            "word list %s has changed: its fingerprint is %016" PRIx64 ", the run's is %016" PRIx64,
-            trainer->settings.words, found, known);
+            "%s has changed: its fingerprint is %016" PRIx64 ", the run's is %016" PRIx64,
+            trainer->settings.words != NULL ? trainer->settings.words : trainer->settings.data,
+            found, known);
     }
     trainer->settings.fingerprint = found;
     return MHA_OK;
@@ -93,14 +112,15 @@ mha_status trainer_create(struct trainer *trainer, const struct task *task,
     const struct settings *settings, mha_error *error) {
     memset(trainer, 0, sizeof *trainer);
     trainer->task = task;
+    trainer->form = task->form;
     trainer->settings = *settings;
-    trainer->mask.causal = settings->causal;
-    mha_status status = create_layer(trainer, error);
-    if (status == MHA_OK) {
-        status = task->open(&trainer->data, settings, error);
-    }
+    trainer->batch.mask.causal = settings->causal;
+    mha_status status = open_data(trainer, error);
     if (status == MHA_OK && task->fingerprint != NULL) {
         status = check_fingerprint(trainer, error);
+    }
+    if (status == MHA_OK) {
+        status = create_layer(trainer, error);
     }
     if (status == MHA_OK) {
         status = create_arrays(trainer, error);
@@ -128,13 +148,25 @@ void trainer_destroy(struct trainer *trainer) {
     memset(trainer, 0, sizeof *trainer);
 }
 
+void trainer_set_weights(struct trainer *trainer, const mha_weight_set *set) {
+    for (size_t i = 0; i < trainer->weight_count; i++) {
+        trainer->weights[i] = set->dtype == MHA_FLOAT64
+                                  ? (mha_real)((const double *)set->matrices)[i]
+                                  : ((const float *)set->matrices)[i];
+    }
+}
+
 const mha_mask *trainer_mask(const struct trainer *trainer) {
-    return trainer->mask.causal == MHA_CAUSAL_OFF ? NULL : &trainer->mask;
+    const mha_mask *mask = &trainer->batch.mask;
+    const bool any =
+        mask->causal != MHA_CAUSAL_OFF || mask->lengths != NULL || mask->allowed != NULL;
+    return any ? mask : NULL;
 }
 
 double learning_rate_at(const struct settings *settings, size_t n) {
     const double pi = 3.14159265358979323846;
-    const double progress = (double)(n - 1) / (double)settings->steps;
+    const size_t steps = settings->schedule_steps > 0 ? settings->schedule_steps : settings->steps;
+    const double progress = (double)(n - 1) / (double)steps;
     double factor = 1.0;
     if (settings->schedule == SCHEDULE_LINEAR) {
         factor = 1.0 - progress;
@@ -155,29 +187,35 @@ mha_status trainer_forward(struct trainer *trainer, size_t count, mha_error *err
         trainer_mask(trainer), &view, trainer->layer, &shape, error);
 }
 
-/* The loss of the first `count` samples; its gradient is added to doutput, which may be NULL. */
-static double batch_loss(
+double trainer_loss(
     mha_class_score *classes, mha_real *doutput, const struct trainer *trainer, size_t count) {
     const mha_shape *shape = &trainer->settings.shape;
     const size_t rows = count * shape->target_length;
-    if (trainer->task->loss == TASK_MSE) {
+    if (trainer->form.loss == TASK_MSE) {
         *classes = (mha_class_score){.loss = (double)NAN};
-        return mha_mse_loss(
-            doutput, trainer->output, trainer->batch.target, NULL, rows, shape->width);
+        return mha_mse_loss(doutput, trainer->output, trainer->batch.target, trainer->batch.counted,
+            rows, shape->width);
     }
     *classes = mha_cross_entropy_loss(doutput, trainer->output, trainer->batch.labels, rows,
-        shape->width, trainer->task->answers, trainer->task->classes);
+        shape->width, trainer->form.answers, trainer->form.classes);
     return classes->loss;
+}
+
+static void fill_step(struct trainer *trainer, size_t n) {
+    if (trainer->task->fill_step != NULL) {
+        trainer->task->fill_step(&trainer->batch, n, trainer->data);
+        return;
+    }
+    const uint64_t entropy[] = {trainer->settings.seed, 1, n};
+    mha_rng rng;
+    mha_rng_seed(&rng, entropy, 3);
+    trainer->task->fill(&trainer->batch, trainer->settings.shape.batch, &rng, trainer->data);
 }
 
 mha_status trainer_step(
     struct step_result *result, struct trainer *trainer, size_t n, mha_error *error) {
     const mha_shape *shape = &trainer->settings.shape;
-    const uint64_t entropy[] = {trainer->settings.seed, 1, n};
-    mha_rng rng;
-    mha_rng_seed(&rng, entropy, 3);
-    trainer->task->fill(&trainer->batch, shape->batch, &rng, trainer->data);
-
+    fill_step(trainer, n);
     mha_status status = trainer_forward(trainer, shape->batch, error);
     if (status != MHA_OK) {
         return status;
@@ -185,7 +223,7 @@ mha_status trainer_step(
     mha_class_score classes;
     const size_t outputs = shape->batch * shape->target_length * shape->width;
     memset(trainer->doutput, 0, outputs * sizeof *trainer->doutput);
-    result->loss = batch_loss(&classes, trainer->doutput, trainer, shape->batch);
+    result->loss = trainer_loss(&classes, trainer->doutput, trainer, shape->batch);
 
     memset(trainer->gradients, 0, trainer->weight_count * sizeof *trainer->gradients);
     const mha_weights dweights = mha_weights_view(trainer->gradients, shape->width);
@@ -204,83 +242,4 @@ mha_status trainer_step(
     }
     return mha_sgd_step(trainer->weights, trainer->velocity, trainer->gradients,
         trainer->weight_count, result->gradient_norm, &sgd, error);
-}
-
-/* Sums over the chunks of an evaluation. */
-struct sums {
-    double loss;    /* sum over answers, or over target entries */
-    double counted; /* answers, or target entries */
-    double correct;
-    double target, target_squared;
-};
-
-static void add_chunk(struct sums *sums, const struct trainer *trainer, size_t count) {
-    mha_class_score classes;
-    const double loss = batch_loss(&classes, NULL, trainer, count);
-    if (trainer->task->loss == TASK_CROSS_ENTROPY) {
-        sums->loss += loss * (double)classes.counted;
-        sums->counted += (double)classes.counted;
-        sums->correct += (double)classes.correct;
-        return;
-    }
-    const mha_shape *shape = &trainer->settings.shape;
-    const size_t entries = count * shape->target_length * shape->width;
-    sums->loss += loss * (double)entries;
-    sums->counted += (double)entries;
-    for (size_t i = 0; i < entries; i++) {
-        const double target = (double)trainer->batch.target[i];
-        sums->target += target;
-        sums->target_squared += target * target;
-    }
-}
-
-static struct score score_of(const struct sums *sums, enum task_loss loss) {
-    struct score result = {
-        .loss = sums->loss / sums->counted, .accuracy = (double)NAN, .relative_error = (double)NAN};
-    if (loss == TASK_CROSS_ENTROPY) {
-        result.accuracy = sums->correct / sums->counted;
-    } else {
-        const double mean = sums->target / sums->counted;
-        const double variance = sums->target_squared / sums->counted - mean * mean;
-        result.relative_error = result.loss / variance;
-    }
-    return result;
-}
-
-size_t held_out_count(const struct trainer *trainer) {
-    const struct task *task = trainer->task;
-    return task->held_out_count == NULL ? HELD_OUT_EXAMPLES : task->held_out_count(trainer->data);
-}
-
-mha_rng held_out_begin(const struct trainer *trainer, uint64_t stream) {
-    const uint64_t entropy[] = {trainer->settings.seed, stream};
-    mha_rng rng;
-    mha_rng_seed(&rng, entropy, 2);
-    return rng;
-}
-
-void held_out_next(struct trainer *trainer, mha_rng *rng, size_t first, size_t count) {
-    if (trainer->task->held_out_count != NULL) {
-        trainer->task->fill_held_out(&trainer->batch, first, count, trainer->data);
-    } else {
-        trainer->task->fill(&trainer->batch, count, rng, trainer->data);
-    }
-}
-
-mha_status trainer_evaluate(
-    struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error) {
-    const size_t examples = held_out_count(trainer), batch = trainer->settings.shape.batch;
-    mha_rng rng = held_out_begin(trainer, stream);
-    struct sums sums = {0};
-    for (size_t first = 0, count; first < examples; first += count) {
-        count = examples - first < batch ? examples - first : batch;
-        held_out_next(trainer, &rng, first, count);
-        const mha_status status = trainer_forward(trainer, count, error);
-        if (status != MHA_OK) {
-            return status;
-        }
-        add_chunk(&sums, trainer, count);
-    }
-    *result = score_of(&sums, trainer->task->loss);
-    return MHA_OK;
 }

@@ -2,15 +2,17 @@
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
+#include <mha/layouts.h>
+
 #include "settings.h"
 #include "tasks/task.h"
 
 struct trainer {
     const struct task *task;
-    struct settings settings;
+    struct task_form form;    /* of the examples: the task's, or that of its data */
+    struct settings settings; /* with the sizes of the data */
     struct task_data *data;
-    struct task_batch batch;
-    mha_mask mask; /* of every pass; the tape points to it */
+    struct task_batch batch; /* the tape points to its mask */
     mha_layer *layer;
     mha_tape *tape;
     size_t weight_count; /* 4 D D */
@@ -26,7 +28,10 @@ mha_status trainer_create(struct trainer *trainer, const struct task *task,
     const struct settings *settings, mha_error *error);
 void trainer_destroy(struct trainer *trainer);
 
-/* The mask of every pass of this run, NULL when there is none. */
+/* Puts a set of the same width in place of the drawn weights, rounded to float. */
+void trainer_set_weights(struct trainer *trainer, const mha_weight_set *set);
+
+/* The mask of the samples in the batch, NULL when there is none. */
 const mha_mask *trainer_mask(const struct trainer *trainer);
 
 /* What update n, counted from 1, did. */
@@ -57,6 +62,11 @@ enum { STREAM_HELD_OUT = 2, STREAM_EVAL = 3, HELD_OUT_EXAMPLES = 512 };
 /* The forward pass over the first `count` samples of the batch; its results are in output and tape. */
 mha_status trainer_forward(struct trainer *trainer, size_t count, mha_error *error);
 
+/* The loss of the first `count` samples of the batch, from their output; its gradient is added to
+ * doutput (B,T,D), which may be NULL. classes has only a NaN loss for a task without classes. */
+double trainer_loss(
+    mha_class_score *classes, mha_real *doutput, const struct trainer *trainer, size_t count);
+
 /* Held-out examples: how many there are, and a walk through them from the first. Those that are
  * drawn come one after the other, so each walk starts with held_out_begin. */
 size_t held_out_count(const struct trainer *trainer);
@@ -65,7 +75,7 @@ mha_rng held_out_begin(const struct trainer *trainer, uint64_t stream);
 void held_out_next(struct trainer *trainer, mha_rng *rng, size_t first, size_t count);
 
 /* Scores the weights on HELD_OUT_EXAMPLES examples of the stream, or on the whole held-out set of a
- * task that has a fixed one. */
+ * task that has a fixed one; NaN where that is empty. */
 mha_status trainer_evaluate(
     struct score *result, struct trainer *trainer, uint64_t stream, mha_error *error);
 

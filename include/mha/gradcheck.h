@@ -31,11 +31,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mha/declare.h>
 #include <mha/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MHA_DECLARATIONS_BEGIN
 
 enum { MHA_GRADCHECK_RANK = 4 };
 
@@ -133,7 +132,5 @@ typedef struct mha_gradcheck_report {
 mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
     const mha_gradcheck_options *options, mha_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END
 #endif

@@ -1,17 +1,37 @@
-/* Arrays in files (libmha_io; needs libzip). */
+/* Arrays in files: .npy, .npz and .safetensors (libmha_io; needs libmha, libzip and jansson).
+ *
+ * What a file holds is converted on reading to one of five kinds of numbers in memory, always
+ * row-major and in the machine's byte order:
+ *   bool                                    MHA_BOOL, bytes of 0 and 1
+ *   uint8                                   MHA_UINT8
+ *   int8 to int64, uint16 to uint64         MHA_INT64; a uint64 of 2^63 or more is refused
+ *   float16, bfloat16, float32              MHA_FLOAT32, exactly
+ *   float64                                 MHA_FLOAT64
+ * (bfloat16 only in .safetensors: .npy has no name for it.) Every other dtype is refused by its name:
+ * complex numbers, text, dates, records, Python objects, 8-bit floats, long double.
+ *
+ * Files are not trusted. Names, sizes, shapes and offsets are checked against each other and against
+ * the real length of the file before memory is taken for them. An array that needs more than
+ * max_bytes in memory is refused; max_bytes 0 stands for mha_max_bytes_default(). */
 #ifndef MHA_IO_H
 #define MHA_IO_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mha/declare.h>
 #include <mha/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MHA_DECLARATIONS_BEGIN
 
-typedef enum mha_dtype { MHA_FLOAT32, MHA_FLOAT64, MHA_INT64 } mha_dtype;
+typedef enum mha_dtype {
+    MHA_BOOL,    /* unsigned char, 0 or 1 */
+    MHA_UINT8,   /* unsigned char */
+    MHA_INT64,   /* int64_t */
+    MHA_FLOAT32, /* float */
+    MHA_FLOAT64, /* double */
+    MHA_DTYPE_COUNT
+} mha_dtype;
 
 enum { MHA_ARRAY_RANK = 8 };
 
@@ -21,11 +41,61 @@ typedef struct mha_array {
     mha_dtype dtype;
     size_t rank; /* 0 is a scalar, one number */
     size_t dims[MHA_ARRAY_RANK];
-    const void *data; /* float, double or int64_t as dtype says */
+    const void *data;
+    const char *stored; /* its dtype in the file it was read from, such as "bfloat16"; else NULL */
 } mha_array;
+
+/* "bool", "uint8", "int64", "float32", "float64", and the bytes of one number. */
+const char *mha_dtype_name(mha_dtype dtype);
+size_t mha_dtype_bytes(mha_dtype dtype);
 
 /* Product of the dims; 1 for a scalar, SIZE_MAX when it does not fit. */
 size_t mha_array_count(const mha_array *array);
+
+/* The shape as a Python tuple, such as "(2, 3)", for messages; returns text. */
+enum { MHA_SHAPE_TEXT_SIZE = 192 };
+const char *mha_array_shape_text(char text[MHA_SHAPE_TEXT_SIZE], const mha_array *array);
+
+/* ---- reading ---- */
+
+/* The arrays of a file, and the strings of its metadata (.safetensors only). */
+typedef struct mha_arrays mha_arrays;
+
+/* A quarter of the machine's memory, in bytes. */
+size_t mha_max_bytes_default(void);
+
+/* Reads a .npy file of format version 1.0, 2.0 or 3.0, either byte order, C or Fortran order: one
+ * array, whose name is "". On failure, here and below, *arrays is NULL and the status is
+ * MHA_ERROR_FILE when the system refused, MHA_ERROR_FORMAT for what the file holds, MHA_ERROR_SIZE
+ * for an array beyond max_bytes, or MHA_ERROR_MEMORY; the text names file, array and reason. */
+mha_status mha_npy_read(mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
+
+/* Reads all members of a .npz file whose names end in ".npy", stored or deflated, in any order;
+ * others are left out. Refused are duplicate names, encrypted members, wrong checksums, payloads that
+ * disagree with their header, and members that claim to unpack more than deflate can. */
+mha_status mha_npz_read(mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
+
+/* Reads a .safetensors file: a header of JSON and tensors that cover the rest of the file without a
+ * hole or overlap. Duplicate names are refused, and so is a header of more than 400 000 bytes (room
+ * for about 4000 tensors), since parsing one can take 80 times its size in memory. */
+mha_status mha_safetensors_read(
+    mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
+
+/* Reads any of the three; the first bytes of the file tell which. */
+mha_status mha_arrays_read(
+    mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
+
+void mha_arrays_free(mha_arrays *arrays); /* NULL is allowed */
+
+size_t mha_arrays_count(const mha_arrays *arrays);
+/* Arrays by position, in the order of the file, and by name; NULL when there is none. They belong to
+ * arrays. */
+const mha_array *mha_arrays_at(const mha_arrays *arrays, size_t index);
+const mha_array *mha_arrays_find(const mha_arrays *arrays, const char *name);
+/* A string of the file's metadata, which belongs to arrays; NULL when there is none. */
+const char *mha_arrays_metadata(const mha_arrays *arrays, const char *key);
+
+/* ---- writing ---- */
 
 /* Replaces the file at path as a whole, or creates it: size bytes are written beside it under a
  * temporary name, flushed to disk and renamed, so that a reader sees the old file or the new one.
@@ -35,30 +105,33 @@ size_t mha_array_count(const mha_array *array);
  * file stands there already. MHA_ERROR_FILE names the file and the system's reason. */
 mha_status mha_file_replace(const char *path, const void *bytes, size_t size, mha_error *error);
 
+/* The functions below replace the file at path as mha_file_replace does. MHA_ERROR_ARGUMENT for a
+ * name that is missing, given twice, not UTF-8 or too long, for a rank above MHA_ARRAY_RANK and for
+ * an unknown dtype; MHA_ERROR_SIZE for dims whose product does not fit; MHA_ERROR_MEMORY and
+ * MHA_ERROR_FILE. */
+
+/* Writes one array as numpy.save would; its name does not matter. */
+mha_status mha_npy_write(const char *path, const mha_array *array, mha_error *error);
+
 /* Writes path as numpy.savez would: one uncompressed .npy member an array, in the given order,
- * dated 1980-01-01, so that equal arrays give equal files. The file is replaced as mha_file_replace
- * does. MHA_ERROR_ARGUMENT for a name that is missing, given twice, not UTF-8 or too long, for a
- * rank above MHA_ARRAY_RANK and for an unknown dtype; MHA_ERROR_SIZE for dims whose product does
- * not fit; MHA_ERROR_MEMORY and MHA_ERROR_FILE. */
+ * dated 1980-01-01, so that equal arrays give equal files. */
 mha_status mha_npz_write(const char *path, const mha_array *arrays, size_t count, mha_error *error);
 
-/* The arrays of a file. */
-typedef struct mha_npz mha_npz;
+/* A string of the metadata of a .safetensors file. */
+typedef struct mha_metadata {
+    const char *key, *value; /* UTF-8 */
+} mha_metadata;
 
-/* Reads all members whose names end in .npy, stored or deflated; other members are left out. Read
- * are little-endian float32, float64 and int64 in row-major order; anything else is refused by
- * name, and so are duplicate names, wrong checksums and payloads that disagree with their header.
- * The file is not trusted: no memory is taken for sizes that its real length cannot hold. On
- * failure *npz is NULL. MHA_ERROR_FILE, _FORMAT or _MEMORY. */
-mha_status mha_npz_read(mha_npz **npz, const char *path, mha_error *error);
-void mha_npz_free(mha_npz *npz); /* NULL is allowed */
+/* Writes path as the reference writer of safetensors would: int64, float64, float32, uint8, bool, by
+ * name within each, behind a header that is padded to 8 bytes; MHA_ERROR_SIZE when that would be longer
+ * than is read. */
+mha_status mha_safetensors_write(const char *path, const mha_array *arrays, size_t count,
+    const mha_metadata *metadata, size_t metadata_count, mha_error *error);
 
-size_t mha_npz_count(const mha_npz *npz);
-/* Arrays by position, and by name (NULL when there is none). They belong to npz. */
-const mha_array *mha_npz_at(const mha_npz *npz, size_t index);
-const mha_array *mha_npz_find(const mha_npz *npz, const char *name);
+/* Writes .npz or .safetensors, as the path ends; another ending is MHA_ERROR_ARGUMENT. A .npz file
+ * holds no metadata. */
+mha_status mha_arrays_write(const char *path, const mha_array *arrays, size_t count,
+    const mha_metadata *metadata, size_t metadata_count, mha_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END
 #endif

@@ -26,6 +26,12 @@ mha_weights mha_weights_view(mha_real *block, size_t width);
  * default_rng(seed).normal(size=(D,D)) / numpy.sqrt(D), four times. */
 void mha_weights_draw(const mha_weights *weights, mha_rng *rng, size_t width);
 
+/* The same with numpy.random.seed(seed), in the handbook's way: the numbers of
+ *   wqkv = numpy.random.randn(D, 3 * D) * numpy.sqrt(2 / D)
+ *   wo = numpy.random.randn(D, D) * numpy.sqrt(2 / D)
+ * where the columns of wqkv are those of wq, wk and wv in turn. */
+void mha_weights_draw_handbook(const mha_weights *weights, mha_legacy_rng *rng, size_t width);
+
 /* A layer: a table of stages and the scratch memory that forward and backward need. */
 typedef struct mha_layer mha_layer;
 

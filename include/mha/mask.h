@@ -14,12 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mha/declare.h>
 #include <mha/shape.h>
 #include <mha/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MHA_DECLARATIONS_BEGIN
 
 typedef enum mha_causal {
     MHA_CAUSAL_OFF,
@@ -62,7 +61,5 @@ static inline bool mha_mask_row_allows(const mha_mask_row *row, size_t s) {
 /* Whether any query of any head of sample b may see source row s. */
 bool mha_mask_sees_source(const mha_mask *mask, const mha_shape *shape, size_t b, size_t s);
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END
 #endif

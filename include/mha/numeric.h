@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mha/declare.h>
 #include <mha/status.h>
 #include <mha/shape.h>
 #include <mha/mask.h>
@@ -18,9 +19,7 @@
 #include <mha/values.h>
 #include <mha/names.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MHA_DECLARATIONS_BEGIN
 
 #include <mha/ops.h>
 #include <mha/stages.h>
@@ -28,6 +27,4 @@ extern "C" {
 #include <mha/loss.h>
 #include <mha/sgd.h>
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <mha/declare.h>
+
+MHA_DECLARATIONS_BEGIN
 
 typedef struct mha_rng {
     uint64_t state_high, state_low;         /* 128-bit state */
@@ -42,7 +42,23 @@ uint32_t mha_rng_integers(mha_rng *rng, uint32_t bound);
 /* Generator.permutation(count): writes 0 .. count-1 in random order into order (count). */
 void mha_rng_permutation(uint32_t *order, mha_rng *rng, uint32_t count);
 
-#ifdef __cplusplus
-}
-#endif
+/* NumPy's older generator, numpy.random.seed(seed) and numpy.random.randn: MT19937 (Matsumoto and
+ * Nishimura 1998) and the polar method (Marsaglia and Bray 1964), which takes a logarithm and a square
+ * root from the C library: equality to the last bit holds with glibc on processors with fused
+ * multiply-add, elsewhere to one unit in the last place. */
+typedef struct mha_legacy_rng {
+    uint32_t key[624];
+    size_t position; /* of the next word in key */
+    double kept;     /* the other normal variate of the last pair */
+    int has_kept;
+} mha_legacy_rng;
+
+/* numpy.random.seed(seed) */
+void mha_legacy_rng_seed(mha_legacy_rng *rng, uint32_t seed);
+/* numpy.random.random_sample() */
+double mha_legacy_rng_random(mha_legacy_rng *rng);
+/* numpy.random.randn() */
+double mha_legacy_rng_normal(mha_legacy_rng *rng);
+
+MHA_DECLARATIONS_END
 #endif

@@ -4,11 +4,10 @@
 
 #include <stddef.h>
 
+#include <mha/declare.h>
 #include <mha/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MHA_DECLARATIONS_BEGIN
 
 /* B, T and S may be 0: results are then empty or all zero, and so are the gradients. */
 typedef struct mha_shape {
@@ -27,7 +26,5 @@ mha_status mha_shape_check(const mha_shape *shape, mha_error *error);
 /* d = D/h of a shape that passed mha_shape_check. */
 size_t mha_head_width(const mha_shape *shape);
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END
 #endif

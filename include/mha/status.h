@@ -6,9 +6,9 @@
 #ifndef MHA_STATUS_H
 #define MHA_STATUS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <mha/declare.h>
+
+MHA_DECLARATIONS_BEGIN
 
 #define MHA_STATUS_LIST(X)                                                                         \
     X(MHA_OK, "success")                                                                           \
@@ -50,7 +50,5 @@ const char *mha_status_text(mha_status status);
 /* The version of the library, "MAJOR.MINOR.PATCH". */
 const char *mha_version(void);
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END
 #endif

@@ -5,11 +5,10 @@
 
 #include <stddef.h>
 
+#include <mha/declare.h>
 #include <mha/shape.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MHA_DECLARATIONS_BEGIN
 
 typedef enum mha_value {
     /* leaves: what a gradient may be asked for */
@@ -54,7 +53,5 @@ typedef struct mha_value_shape {
 /* Name and sizes of a value under a shape that passed mha_shape_check. */
 mha_value_shape mha_value_shape_of(mha_value value, const mha_shape *shape);
 
-#ifdef __cplusplus
-}
-#endif
+MHA_DECLARATIONS_END
 #endif

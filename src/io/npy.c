@@ -1,17 +1,17 @@
 #include "io/npy.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
 
-static const struct {
-    const char *descr;
-    size_t bytes;
-} dtypes[] = {
-    [MHA_FLOAT32] = {"<f4", 4},
-    [MHA_FLOAT64] = {"<f8", 8},
-    [MHA_INT64] = {"<i8", 8},
+static const char *const descrs[MHA_DTYPE_COUNT] = {
+    [MHA_BOOL] = "|b1",
+    [MHA_UINT8] = "|u1",
+    [MHA_INT64] = "<i8",
+    [MHA_FLOAT32] = "<f4",
+    [MHA_FLOAT64] = "<f8",
 };
 
 enum {
@@ -21,42 +21,39 @@ enum {
 
 const unsigned char npy_magic[NPY_MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-const char *npy_descr(mha_dtype dtype) {
-    return dtypes[dtype].descr;
-}
-
-bool npy_data_bytes(size_t *bytes, const mha_array *array) {
-    size_t product = dtypes[array->dtype].bytes;
-    bool empty = false;
+mha_status npy_check(size_t *bytes, const mha_array *array, mha_error *error) {
+    if (array->rank > MHA_ARRAY_RANK) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "has %zu axes, more than %d", array->rank,
+            (int)MHA_ARRAY_RANK);
+    }
+    if ((unsigned)array->dtype >= MHA_DTYPE_COUNT) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "has the unknown dtype %d", (int)array->dtype);
+    }
+    size_t product = mha_dtype_bytes(array->dtype);
+    bool empty = false, fits = true;
     for (size_t i = 0; i < array->rank; i++) {
-        if (array->dims[i] == 0) {
-            empty = true;
-        } else if (!size_multiply(&product, product, array->dims[i])) {
-            return false;
-        }
+        empty = empty || array->dims[i] == 0;
+        fits = fits && (array->dims[i] == 0 || size_multiply(&product, product, array->dims[i]));
+    }
+    if (!fits) {
+        char shape[MHA_SHAPE_TEXT_SIZE];
+        return mha_fail(error, MHA_ERROR_SIZE, "of shape %s has more than %zu bytes",
+            mha_array_shape_text(shape, array), (size_t)SIZE_MAX);
     }
     *bytes = empty ? 0 : product;
-    return true;
-}
-
-void npy_print_shape(char text[NPY_SHAPE_MOST], const mha_array *array) {
-    size_t length = 0;
-    text[length++] = '(';
-    for (size_t i = 0; i < array->rank; i++) {
-        length += (size_t)snprintf(
-            text + length, NPY_SHAPE_MOST - length, "%s%zu", i == 0 ? "" : ", ", array->dims[i]);
+    if (!empty && array->data == NULL) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "has no data");
     }
-    snprintf(text + length, NPY_SHAPE_MOST - length, "%s", array->rank == 1 ? ",)" : ")");
+    return MHA_OK;
 }
 
 size_t npy_print(unsigned char header[NPY_PRINT_MOST], const mha_array *array) {
-    char shape[NPY_SHAPE_MOST];
-    npy_print_shape(shape, array);
+    char shape[MHA_SHAPE_TEXT_SIZE];
     const size_t prefix = NPY_MAGIC_SIZE + 4;
     char *text = (char *)header + prefix;
     size_t length = (size_t)snprintf(text, NPY_PRINT_MOST - prefix,
-        "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", dtypes[array->dtype].descr,
-        shape);
+        "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descrs[array->dtype],
+        mha_array_shape_text(shape, array));
     size_t growth = 0;
     if (array->rank > 0) {
         growth = GROWTH_DIGITS - (size_t)snprintf(NULL, 0, "%zu", array->dims[0]);

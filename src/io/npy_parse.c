@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "base/size.h"
-#include <mha/status.h>
 
 enum { KEY_DESCR, KEY_ORDER, KEY_SHAPE, KEY_COUNT };
 
 static const char *const keys[KEY_COUNT] = {"descr", "fortran_order", "shape"};
 
-enum { DTYPE_QUOTE = 40 }; /* characters of a refused dtype that are shown */
+enum { QUOTE_MOST = 40 }; /* characters of a refused word that are shown */
 
 /* The header text, and how far it has been read. */
 typedef struct reader {
@@ -62,49 +61,75 @@ static bool is(const char *string, size_t length, const char *word) {
     return length == strlen(word) && memcmp(string, word, length) == 0;
 }
 
-/* Control characters and all beyond ASCII are shown as '?'. */
-static mha_status refuse_dtype(const char *descr, size_t length, const reader *r) {
-    char quote[DTYPE_QUOTE + 1];
-    size_t shown = length < DTYPE_QUOTE ? length : DTYPE_QUOTE;
+/* A word of the header for a message: cut, and characters beyond printable ASCII shown as '?'. */
+typedef struct quotation {
+    char text[QUOTE_MOST + 4];
+} quotation;
+
+static quotation quote(const char *word, size_t length) {
+    quotation result;
+    const size_t shown = length < QUOTE_MOST ? length : QUOTE_MOST;
     for (size_t i = 0; i < shown; i++) {
-        quote[i] = '?';
-        if (descr[i] >= ' ' && descr[i] <= '~') {
-            quote[i] = descr[i];
+        result.text[i] = '?';
+        if (word[i] >= ' ' && word[i] <= '~') {
+            result.text[i] = word[i];
         }
     }
-    quote[shown] = '\0';
-    return mha_fail(r->error, MHA_ERROR_FORMAT,
-        "dtype '%s%s' is not '<f4', '<f8' or '<i8' (little-endian float32, float64, int64)", quote,
-        shown < length ? "..." : "");
+    memcpy(result.text + shown, shown < length ? "..." : "\0\0\0", 4);
+    return result;
 }
 
-static mha_status parse_dtype(mha_array *array, reader *r) {
+static mha_status refuse_dtype(const char *descr, size_t length, const reader *r) {
+    return mha_fail(r->error, MHA_ERROR_FORMAT,
+        "dtype '%s' is not a bool, an integer or a float of at most 64 bits",
+        quote(descr, length).text);
+}
+
+static bool is_order(char mark) {
+    return mark == '<' || mark == '>' || mark == '=' || mark == '|';
+}
+
+/* '=' is the order of the machine that reads, as numpy.load takes it; this one is little-endian.
+ * '|', or nothing, stands where there is no order: before numbers of one byte. */
+static mha_status parse_descr(
+    stored_layout *layout, const char *descr, size_t length, const reader *r) {
+    char order = '|';
+    const char *kind = descr;
+    if (length > 0 && is_order(descr[0])) {
+        order = *kind++;
+    }
+    const size_t kind_length = length - (size_t)(kind - descr);
+    layout->type = NULL;
+    for (size_t i = 0; i < STORED_COUNT; i++) {
+        const char *npy = stored_dtypes[i].npy;
+        if (npy != NULL && is(kind, kind_length, npy)) {
+            layout->type = &stored_dtypes[i];
+        }
+    }
+    if (layout->type == NULL) {
+        return refuse_dtype(descr, length, r);
+    }
+    if (order == '|' && layout->type->bytes > 1) {
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
+            "dtype '%s' has %zu bytes, and does not say in which order", quote(descr, length).text,
+            layout->type->bytes);
+    }
+    layout->big_endian = order == '>';
+    return MHA_OK;
+}
+
+static mha_status parse_dtype(stored_layout *layout, reader *r) {
     const char *descr = NULL;
     size_t length = 0;
-    if (take(r, "[")) { /* a structured dtype */
+    if (take(r, "[")) { /* a record */
         return refuse_dtype(r->text + r->at - 1, r->length - r->at + 1, r);
     }
-    if (!take_string(&descr, &length, r)) {
-        return malformed(r);
-    }
-    for (mha_dtype dtype = MHA_FLOAT32; dtype <= MHA_INT64; dtype++) {
-        if (is(descr, length, npy_descr(dtype))) {
-            array->dtype = dtype;
-            return MHA_OK;
-        }
-    }
-    return refuse_dtype(descr, length, r);
+    return take_string(&descr, &length, r) ? parse_descr(layout, descr, length, r) : malformed(r);
 }
 
-static mha_status parse_order(reader *r) {
-    if (take(r, "False")) {
-        return MHA_OK;
-    }
-    if (take(r, "True")) {
-        return mha_fail(r->error, MHA_ERROR_FORMAT,
-            "the array is in Fortran order; only C order is read (numpy.ascontiguousarray)");
-    }
-    return malformed(r);
+static mha_status parse_order(stored_layout *layout, reader *r) {
+    layout->fortran_order = take(r, "True");
+    return layout->fortran_order || take(r, "False") ? MHA_OK : malformed(r);
 }
 
 static mha_status parse_axis(size_t *axis, reader *r) {
@@ -123,6 +148,9 @@ static mha_status parse_axis(size_t *axis, reader *r) {
     }
     if (r->at == first) {
         return malformed(r);
+    }
+    if (r->at < r->length && r->text[r->at] == 'L') { /* a long of Python 2 */
+        ++r->at;
     }
     *axis = value;
     return MHA_OK;
@@ -152,48 +180,55 @@ static mha_status parse_shape(mha_array *array, reader *r) {
     return array->rank == 1 && !comma ? malformed(r) : MHA_OK;
 }
 
-/* The index of the key that comes next and its colon; KEY_COUNT when there is none. */
-static size_t take_key(reader *r) {
-    const char *key = NULL;
+/* Sets *key to the index of the key that comes next, and steps over its colon. */
+static mha_status parse_key(size_t *key, reader *r) {
+    const char *word = NULL;
     size_t length = 0;
-    size_t index = KEY_COUNT;
-    if (take_string(&key, &length, r) && take(r, ":")) {
-        for (index = 0; index < KEY_COUNT && !is(key, length, keys[index]); index++) {
+    if (!take_string(&word, &length, r) || !take(r, ":")) {
+        return malformed(r);
+    }
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (is(word, length, keys[i])) {
+            *key = i;
+            return MHA_OK;
         }
     }
-    return index;
+    return mha_fail(r->error, MHA_ERROR_FORMAT, "the .npy header has the unknown key '%s'",
+        quote(word, length).text);
 }
 
-static mha_status parse_value(mha_array *array, size_t key, reader *r) {
+static mha_status parse_value(mha_array *array, stored_layout *layout, size_t key, reader *r) {
     switch (key) {
     case KEY_DESCR:
-        return parse_dtype(array, r);
+        return parse_dtype(layout, r);
     case KEY_ORDER:
-        return parse_order(r);
-    case KEY_SHAPE:
-        return parse_shape(array, r);
+        return parse_order(layout, r);
     default:
-        return malformed(r);
+        return parse_shape(array, r);
     }
 }
 
 /* {KEY: VALUE, ...} with each of the three keys once, in any order. */
-static mha_status parse_dictionary(mha_array *array, reader *r) {
+static mha_status parse_dictionary(mha_array *array, stored_layout *layout, reader *r) {
     bool found[KEY_COUNT] = {false};
     bool comma = true;
     if (!take(r, "{")) {
         return malformed(r);
     }
     while (!take(r, "}")) {
-        size_t key = comma ? take_key(r) : KEY_COUNT;
-        if (key == KEY_COUNT || found[key]) {
-            return malformed(r);
+        size_t key = 0;
+        mha_status status = comma ? parse_key(&key, r) : malformed(r);
+        if (status == MHA_OK && found[key]) {
+            status =
+                mha_fail(r->error, MHA_ERROR_FORMAT, "the .npy header has '%s' twice", keys[key]);
         }
-        found[key] = true;
-        mha_status status = parse_value(array, key, r);
+        if (status == MHA_OK) {
+            status = parse_value(array, layout, key, r);
+        }
         if (status != MHA_OK) {
             return status;
         }
+        found[key] = true;
         comma = take(r, ",");
     }
     for (size_t key = 0; key < KEY_COUNT; key++) {
@@ -204,69 +239,8 @@ static mha_status parse_dictionary(mha_array *array, reader *r) {
     return take(r, "\n") && r->at == r->length ? MHA_OK : malformed(r);
 }
 
-static mha_status too_few(const reader *r, size_t size, size_t needed) {
-    return mha_fail(r->error, MHA_ERROR_FORMAT,
-        "%zu bytes are too few for a .npy header of at least %zu", size, needed);
-}
-
-/* Finds the header text behind magic, version and length. */
-static mha_status find_text(reader *r, size_t *offset, const unsigned char *bytes, size_t size) {
-    if (size < NPY_MAGIC_SIZE + 2) {
-        return too_few(r, size, NPY_MAGIC_SIZE + 2);
-    }
-    if (memcmp(bytes, npy_magic, NPY_MAGIC_SIZE) != 0) {
-        return mha_fail(r->error, MHA_ERROR_FORMAT, "this is not a .npy file");
-    }
-    unsigned major = bytes[NPY_MAGIC_SIZE];
-    unsigned minor = bytes[NPY_MAGIC_SIZE + 1];
-    if (major < 1 || major > 3 || minor != 0) {
-        return mha_fail(r->error, MHA_ERROR_FORMAT,
-            ".npy format version %u.%u is not 1.0, 2.0 or 3.0", major, minor);
-    }
-    const size_t digits = major == 1 ? 2 : 4;
-    const size_t prefix = NPY_MAGIC_SIZE + 2 + digits;
-    if (size < prefix) {
-        return too_few(r, size, prefix);
-    }
-    uint32_t length = 0;
-    for (size_t i = 0; i < digits; i++) {
-        length |= (uint32_t)bytes[NPY_MAGIC_SIZE + 2 + i] << 8 * i;
-    }
-    if (length > NPY_TEXT_MOST) {
-        return mha_fail(r->error, MHA_ERROR_FORMAT,
-            "a .npy header of %lu characters is longer than %d", (unsigned long)length,
-            (int)NPY_TEXT_MOST);
-    }
-    if (size - prefix < length) {
-        return too_few(r, size, prefix + length);
-    }
-    r->text = (const char *)bytes + prefix;
-    r->length = length;
-    *offset = prefix + length;
-    return MHA_OK;
-}
-
 mha_status npy_parse(
-    mha_array *array, size_t *offset, const unsigned char *bytes, size_t size, mha_error *error) {
-    reader r = {.error = error};
-    mha_status status = find_text(&r, offset, bytes, size);
-    if (status == MHA_OK) {
-        status = parse_dictionary(array, &r);
-    }
-    if (status != MHA_OK) {
-        return status;
-    }
-    char shape[NPY_SHAPE_MOST];
-    npy_print_shape(shape, array);
-    size_t needed = 0;
-    if (!npy_data_bytes(&needed, array)) {
-        return mha_fail(error, MHA_ERROR_FORMAT,
-            "shape %s of %s needs more bytes than the %zu that are there", shape,
-            npy_descr(array->dtype), size - *offset);
-    }
-    if (needed != size - *offset) {
-        return mha_fail(error, MHA_ERROR_FORMAT, "shape %s of %s needs %zu bytes of data, not %zu",
-            shape, npy_descr(array->dtype), needed, size - *offset);
-    }
-    return MHA_OK;
+    mha_array *array, stored_layout *layout, const char *text, size_t length, mha_error *error) {
+    reader r = {.text = text, .length = length, .error = error};
+    return parse_dictionary(array, layout, &r);
 }

@@ -1,21 +1,14 @@
 #include <mha/io.h>
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <zip.h>
 
-#include "base/size.h"
-#include <mha/status.h>
 #include "io/npy.h"
 #include "io/replace.h"
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "arrays are copied between memory and little-endian files without swapping bytes"
-#endif
 
 enum {
     MEMBER_NAME_MOST = 1024, /* bytes of a member's name with ".npy" and the final zero */
@@ -28,46 +21,22 @@ enum {
 /* A zip file without members is its end record alone. */
 static const unsigned char empty_archive[22] = {'P', 'K', 5, 6};
 
-size_t mha_array_count(const mha_array *array) {
-    size_t count = 1;
-    bool fits = true;
-    for (size_t i = 0; i < array->rank; i++) {
-        if (array->dims[i] == 0) {
-            return 0;
-        }
-        fits = fits && size_multiply(&count, count, array->dims[i]);
-    }
-    return fits ? count : SIZE_MAX;
-}
-
 static mha_status check_array(
     const mha_array *array, size_t index, const char *path, mha_error *error) {
-    size_t bytes = 0;
     if (array->name == NULL) {
         return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %zu has no name", path, index);
     }
-    size_t length = strlen(array->name);
+    const size_t length = strlen(array->name);
     if (length + sizeof ".npy" > MEMBER_NAME_MOST) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "%s: the name of array %zu has %zu bytes, more than %zu", path, index, length,
             MEMBER_NAME_MOST - sizeof ".npy");
     }
-    if (array->rank > MHA_ARRAY_RANK) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has %zu axes, more than %d", path,
-            array->name, array->rank, (int)MHA_ARRAY_RANK);
-    }
-    if ((unsigned)array->dtype > (unsigned)MHA_INT64) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has the unknown dtype %d", path,
-            array->name, (int)array->dtype);
-    }
-    if (!npy_data_bytes(&bytes, array)) {
-        char shape[NPY_SHAPE_MOST];
-        npy_print_shape(shape, array);
-        return mha_fail(error, MHA_ERROR_SIZE, "%s: array %s of shape %s has more than %zu bytes",
-            path, array->name, shape, (size_t)SIZE_MAX);
-    }
-    if (bytes > 0 && array->data == NULL) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %s has no data", path, array->name);
+    size_t bytes = 0;
+    mha_error reason;
+    const mha_status status = npy_check(&bytes, array, &reason);
+    if (status != MHA_OK) {
+        return mha_fail(error, status, "%s: array %s %s", path, array->name, reason.text);
     }
     return MHA_OK;
 }
@@ -98,10 +67,9 @@ static mha_status member_failure(
  * The date passes through local time and back, which all zones of tzdata leave as it is. */
 static mha_status add_member(zip_t *zip, const mha_array *array,
     unsigned char header[NPY_PRINT_MOST], const char *path, mha_error *error) {
-    size_t bytes = 0;
+    const size_t bytes = mha_array_count(array) * mha_dtype_bytes(array->dtype);
     char name[MEMBER_NAME_MOST];
     snprintf(name, sizeof name, "%s.npy", array->name);
-    npy_data_bytes(&bytes, array);
     zip_uint8_t *data = NULL; /* not const in libzip's struct, though it is only read */
     memcpy(&data, &array->data, sizeof data);
     zip_buffer_fragment_t fragments[2] = {{header, npy_print(header, array)}, {data, bytes}};

@@ -16,3 +16,18 @@ void mha_weights_draw(const mha_weights *weights, mha_rng *rng, size_t width) {
         }
     }
 }
+
+void mha_weights_draw_handbook(const mha_weights *weights, mha_legacy_rng *rng, size_t width) {
+    const wide scale = sqrt(2.0 / (wide)width);
+    const size_t together =
+        MHA_WEIGHT_COUNT - 1; /* wq wk wv: one row of the three after the other */
+    for (size_t row = 0; row < width; row++) {
+        for (size_t j = 0; j < together * width; j++) {
+            const size_t place = row * width + j % width;
+            weights->matrix[j / width][place] = (mha_real)(mha_legacy_rng_normal(rng) * scale);
+        }
+    }
+    for (size_t j = 0; j < width * width; j++) {
+        weights->matrix[together][j] = (mha_real)(mha_legacy_rng_normal(rng) * scale);
+    }
+}

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "plot_picture.h"
-#include "run.h"
+#include "run/run.h"
 
 struct loss_curve {
     char *name;

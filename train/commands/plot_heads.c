@@ -7,7 +7,7 @@
 #include "plot.h"
 #include "plot_maps.h"
 #include "memory.h"
-#include "run.h"
+#include "run/run.h"
 #include "trainer.h"
 
 struct heads_request {
@@ -63,6 +63,11 @@ struct drawing {
 /* Held-out examples come one after the other, as during training. */
 static mha_status fill_example(struct trainer *trainer, size_t example, mha_error *error) {
     const size_t count = held_out_count(trainer);
+    if (count == 0) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "the run has no held-out example to draw: it was trained without --validation and "
+            "--eval-data");
+    }
     if (example >= count) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "there is no held-out example %zu: task %s has %zu, counted from 0", example,

@@ -7,7 +7,7 @@
 #include "plot.h"
 #include "plot_curves.h"
 #include "memory.h"
-#include "run.h"
+#include "run/run.h"
 
 struct loss_request {
     struct picture_options picture;
@@ -51,7 +51,7 @@ static mha_status read_curve(struct loss_curve *curve, const char *folder, mha_e
     if (status != MHA_OK) {
         return status;
     }
-    curve->loss = found.task->loss;
+    curve->loss = found.settings.loss;
     run_free(&found);
     status = run_read_log(&curve->rows, &curve->count, folder, error);
     if (status == MHA_OK) {

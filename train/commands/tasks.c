@@ -4,17 +4,29 @@
 #include <stdio.h>
 
 #include "options.h"
-#include "run_json.h"
+#include "run/json.h"
 #include "tasks/task.h"
+
+/* Of tasks that read their examples from a file, the file says what they are. */
+static void print_form(const struct task *task) {
+    const mha_shape *shape = &task->defaults.shape;
+    if (task->adapt != NULL) {
+        printf("          self- or cross-attention, mean squared error or cross-entropy; goal: %s\n"
+               "          sizes from the data, heads %zu\n",
+            task->goal_text, shape->heads);
+        return;
+    }
+    printf("          %s, %s; goal: %s\n", task->form.cross ? "cross-attention" : "self-attention",
+        task->form.loss == TASK_MSE ? "mean squared error" : "cross-entropy", task->goal_text);
+    printf("          batch %zu, target length %zu, source length %zu, width %zu, heads %zu%s\n",
+        shape->batch, shape->target_length, shape->source_length, shape->width, shape->heads,
+        task->defaults.causal == MHA_CAUSAL_OFF ? "" : ", causal");
+}
 
 static void print_task(const struct task *task) {
     const struct settings *s = &task->defaults;
     printf("%-9s %s\n", task->name, task->summary);
-    printf("          %s, %s; goal: %s\n", task->cross ? "cross-attention" : "self-attention",
-        task->loss == TASK_MSE ? "mean squared error" : "cross-entropy", task->goal_text);
-    printf("          batch %zu, target length %zu, source length %zu, width %zu, heads %zu%s\n",
-        s->shape.batch, s->shape.target_length, s->shape.source_length, s->shape.width,
-        s->shape.heads, s->causal == MHA_CAUSAL_OFF ? "" : ", causal");
+    print_form(task);
     printf("          %zu steps, lr %g, momentum %g, %s schedule", s->steps, s->sgd.learning_rate,
         s->sgd.momentum, schedule_name(s->schedule));
     if (s->warmup > 0) {

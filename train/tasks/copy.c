@@ -23,9 +23,7 @@ static void fill(
 const struct task task_copy = {
     .name = "copy",
     .summary = "repeat each token: every query finds its own position",
-    .loss = TASK_CROSS_ENTROPY,
-    .answers = 1,
-    .classes = DIGITS,
+    .form = {.loss = TASK_CROSS_ENTROPY, .answers = 1, .classes = DIGITS},
     .defaults = {.shape = {32, 16, 16, 32, 2},
         .steps = 300,
         .sgd = {.learning_rate = 0.5, .momentum = 0.9},

@@ -4,6 +4,7 @@
  * 5]).permutation(count); the first tenth of them is held out, whatever the seed of the run. */
 #include "symbols.h"
 #include "ngrams.h"
+#include "hash.h"
 #include "memory.h"
 #include "table.h"
 
@@ -137,14 +138,10 @@ static void fill(
     }
 }
 
-/* FNV-1a over the words in their shuffled order. */
+/* Of the words in their shuffled order. */
 static uint64_t fingerprint(const struct task_data *data) {
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < data->held_out + data->training; i++) {
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            hash = (hash ^ (data->words[i] >> shift & 0xff)) * 1099511628211u;
-        }
-    }
+    const size_t count = data->held_out + data->training;
+    const uint64_t hash = hash_bytes(HASH_START, data->words, count * sizeof *data->words);
     return hash == 0 ? 1 : hash;
 }
 
@@ -153,7 +150,7 @@ static size_t held_out_count(const struct task_data *data) {
 }
 
 static void fill_held_out(
-    struct task_batch *batch, size_t first, size_t count, const struct task_data *data) {
+    struct task_batch *batch, size_t first, size_t count, struct task_data *data) {
     for (size_t b = 0; b < count; b++) {
         encode_word(batch, b, data->words[first + b]);
     }
@@ -180,9 +177,7 @@ static void compare(FILE *out, double loss, const struct task_data *data) {
 const struct task task_letters = {
     .name = "letters",
     .summary = "predict the next letter of English words",
-    .loss = TASK_CROSS_ENTROPY,
-    .answers = 1,
-    .classes = LETTER_SYMBOLS,
+    .form = {.loss = TASK_CROSS_ENTROPY, .answers = 1, .classes = LETTER_SYMBOLS},
     .defaults = {.shape = {64, 12, 12, 64, 8},
         .causal = MHA_CAUSAL_SQUARE,
         .steps = 2000,

@@ -32,7 +32,7 @@ static void fill(
 const struct task task_mean = {
     .name = "mean",
     .summary = "average all inputs: attention becomes even, the values pass unchanged",
-    .loss = TASK_MSE,
+    .form = {.loss = TASK_MSE},
     .defaults = {.shape = {32, 16, 16, 16, 4},
         .steps = 1000,
         .sgd = {.learning_rate = 1.0, .momentum = 0.9},

@@ -21,7 +21,7 @@ static mha_status open_task(
 static void fill(
     struct task_batch *batch, size_t count, mha_rng *rng, const struct task_data *data) {
     (void)data;
-    size_t length = batch->shape.target_length, answers = task_offsets.answers;
+    size_t length = batch->shape.target_length, answers = task_offsets.form.answers;
     for (size_t b = 0; b < count; b++) {
         int32_t *labels = batch->labels + b * length * answers;
         for (size_t answer = 0; answer < answers; answer++) {
@@ -41,9 +41,7 @@ static void fill(
 const struct task task_offsets = {
     .name = "offsets",
     .summary = "name the two tokens before: takes two heads, one for each offset",
-    .loss = TASK_CROSS_ENTROPY,
-    .answers = 2,
-    .classes = DIGITS,
+    .form = {.loss = TASK_CROSS_ENTROPY, .answers = 2, .classes = DIGITS},
     .defaults = {.shape = {32, 16, 16, 32, 2},
         .causal = MHA_CAUSAL_SQUARE,
         .steps = 300,

@@ -71,10 +71,7 @@ static void label(
 const struct task task_recall = {
     .name = "recall",
     .summary = "give the value of a key: every query finds the pair with its key",
-    .loss = TASK_CROSS_ENTROPY,
-    .cross = true,
-    .answers = 1,
-    .classes = DIGITS,
+    .form = {.loss = TASK_CROSS_ENTROPY, .cross = true, .answers = 1, .classes = DIGITS},
     .defaults = {.shape = {32, 8, 8, 32, 2},
         .steps = 300,
         .sgd = {.learning_rate = 0.3, .momentum = 0.9},

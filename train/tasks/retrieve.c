@@ -52,10 +52,7 @@ static void label(
 const struct task task_retrieve = {
     .name = "retrieve",
     .summary = "read the token at the position asked for, in another sequence",
-    .loss = TASK_CROSS_ENTROPY,
-    .cross = true,
-    .answers = 1,
-    .classes = DIGITS,
+    .form = {.loss = TASK_CROSS_ENTROPY, .cross = true, .answers = 1, .classes = DIGITS},
     .defaults = {.shape = {32, 16, 16, 32, 2},
         .steps = 300,
         .sgd = {.learning_rate = 0.3, .momentum = 0.9},

@@ -27,9 +27,7 @@ static void fill(
 const struct task task_shift = {
     .name = "shift",
     .summary = "name the token before: every query finds the previous position",
-    .loss = TASK_CROSS_ENTROPY,
-    .answers = 1,
-    .classes = DIGITS,
+    .form = {.loss = TASK_CROSS_ENTROPY, .answers = 1, .classes = DIGITS},
     .defaults = {.shape = {32, 16, 16, 32, 2},
         .causal = MHA_CAUSAL_SQUARE,
         .steps = 300,

@@ -71,11 +71,11 @@ mha_status check_width(const struct task *task, const struct token_encoding *enc
             shape->width, features, task->name, encoding->symbols, encoding->positions,
             encoding->positions_name);
     }
-    size_t logits = task->answers * task->classes;
+    size_t logits = task->form.answers * task->form.classes;
     if (shape->width < logits) {
         return mha_fail(error, MHA_ERROR_SHAPE,
             "width %zu cannot hold the %zu logits of task %s (%zu answers of %zu classes)",
-            shape->width, logits, task->name, task->answers, task->classes);
+            shape->width, logits, task->name, task->form.answers, task->form.classes);
     }
     return MHA_OK;
 }
@@ -87,12 +87,12 @@ mha_status check_lengths(
             "target length %zu is too short for task %s, which needs at least %zu",
             shape->target_length, task->name, least);
     }
-    if (task->cross && shape->source_length < least) {
+    if (task->form.cross && shape->source_length < least) {
         return mha_fail(error, MHA_ERROR_SHAPE,
             "source length %zu is too short for task %s, which needs at least %zu",
             shape->source_length, task->name, least);
     }
-    if (!task->cross && shape->target_length != shape->source_length) {
+    if (!task->form.cross && shape->target_length != shape->source_length) {
         return mha_fail(error, MHA_ERROR_SHAPE,
             "target length %zu and source length %zu must be equal: task %s is self-attention",
             shape->target_length, shape->source_length, task->name);

@@ -13,5 +13,6 @@ extern const struct task task_recall;
 extern const struct task task_mean;
 extern const struct task task_teacher;
 extern const struct task task_letters;
+extern const struct task task_arrays;
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "settings.h"
 
-enum task_loss { TASK_MSE, TASK_CROSS_ENTROPY };
-
 /* Memory for the examples of one batch, made by the trainer for shape.batch samples. */
 struct task_batch {
     mha_shape shape;
@@ -16,17 +14,25 @@ struct task_batch {
     mha_real *source; /* (B,S,D); NULL when the task is self-attention */
     mha_real *target; /* (B,T,D); NULL unless the loss is TASK_MSE */
     int32_t *labels;  /* (B,T,answers), -1 does not count; NULL unless TASK_CROSS_ENTROPY */
+    mha_mask mask;    /* of these samples: causal is the run's, arrays belong to the task */
+    const unsigned char
+        *counted; /* (B,T) of TASK_MSE, the task's: 1 where a position counts; or NULL */
+};
+
+/* What examples are made of. */
+struct task_form {
+    enum task_loss loss;
+    bool cross;     /* examples have a source stream of their own */
+    size_t answers; /* answers of a position, TASK_CROSS_ENTROPY */
+    size_t classes; /* classes of an answer */
 };
 
 struct task_data; /* what one task keeps between batches; each file defines its own */
 
 struct task {
     const char *name;
-    const char *summary; /* what it shows, one line */
-    enum task_loss loss;
-    bool cross;               /* examples have a source stream of their own */
-    size_t answers;           /* answers of a position, TASK_CROSS_ENTROPY */
-    size_t classes;           /* classes of an answer */
+    const char *summary;      /* what it shows, one line */
+    struct task_form form;    /* that of the task; adapt overrules it */
     struct settings defaults; /* which reach the goal */
     const char *goal_text;    /* best reachable score in words, for `mha tasks` */
     double goal; /* accuracy at least, relative error at most, or bits a letter at most */
@@ -36,6 +42,11 @@ struct task {
     mha_status (*open)(struct task_data **data, const struct settings *settings, mha_error *error);
     void (*close)(struct task_data *data);
 
+    /* Tasks that read their examples from a file: sets the sizes and the form that those have, and
+     * refuses settings that differ. NULL where settings and form say all before open. */
+    mha_status (*adapt)(struct settings *settings, struct task_form *form,
+        const struct task_data *data, mha_error *error);
+
     /* A number that differs when the data do, never 0; NULL when the task draws all its data. */
     uint64_t (*fingerprint)(const struct task_data *data);
 
@@ -44,11 +55,15 @@ struct task {
     void (*fill)(
         struct task_batch *batch, size_t count, mha_rng *rng, const struct task_data *data);
 
+    /* Writes the whole batch of update n, counted from 1: a function of the seed and n alone.
+     * NULL: it is drawn by fill from default_rng([seed, 1, n]). */
+    void (*fill_step)(struct task_batch *batch, size_t n, struct task_data *data);
+
     /* Tasks with a fixed held-out set: its size, and a copy of examples first..first+count-1.
      * NULL in both: held-out examples are drawn by fill. */
     size_t (*held_out_count)(const struct task_data *data);
     void (*fill_held_out)(
-        struct task_batch *batch, size_t first, size_t count, const struct task_data *data);
+        struct task_batch *batch, size_t first, size_t count, struct task_data *data);
 
     /* A short name for query t (source = false) or source position t (true) of sample b, such as
      * the token it holds, into text (at most size bytes, cut if longer). NULL: positions are

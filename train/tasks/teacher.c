@@ -102,7 +102,7 @@ static void fill(
 const struct task task_teacher = {
     .name = "teacher",
     .summary = "imitate a random layer of the same sizes",
-    .loss = TASK_MSE,
+    .form = {.loss = TASK_MSE},
     .defaults = {.shape = {32, 8, 8, 16, 4},
         .steps = 1000,
         .sgd = {.learning_rate = 1.5, .momentum = 0.9},

@@ -1,0 +1,128 @@
+# shellcheck shell=bash
+# Completion of mha for bash 4 and later; works with and without the package bash-completion.
+
+_mha_commands='train eval apply gradcheck plot tape init convert tasks'
+_mha_pictures='loss heads'
+_mha_tasks='copy reverse shift offsets retrieve recall mean teacher letters arrays'
+_mha_routines='project_query project_key project_value split_query split_key split_value scores
+    scale mask softmax context combine project_output attention mse cross_entropy layer'
+_mha_sizes='--batch --target-length --source-length --width --heads'
+
+# The options of a command, or of a picture.
+_mha_options() {
+    case $1 in
+    train)
+        printf '%s ' "$_mha_sizes" --output --force --resume --causal --seed --steps --lr \
+            --momentum --nesterov --weight-decay --clip --schedule --schedule-steps --warmup \
+            --eval-every --weights --words --data --eval-data --validation --max-bytes --quiet
+        ;;
+    eval) printf '%s ' --eval-data ;;
+    apply) printf '%s ' --output --weights --layout --prefix --heads --causal --max-bytes ;;
+    gradcheck) printf '%s ' "$_mha_sizes" --causal --seed --op --eps --rtol --atol ;;
+    loss) printf '%s ' --output --keep-script ;;
+    heads) printf '%s ' --output --keep-script --example --average ;;
+    tape) printf '%s ' "$_mha_sizes" ;;
+    init) printf '%s ' --output --width --heads --seed --stream ;;
+    convert) printf '%s ' --layout --to --heads --prefix --to-prefix --max-bytes ;;
+    esac
+    printf '%s ' --help --usage
+}
+
+# _mha_words WORD CHOICE...
+_mha_words() {
+    local word=$1
+    shift
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$*" -- "$word")
+}
+
+# _mha_files WORD [ENDING...]: files with one of the endings, any file without endings, and folders.
+_mha_files() {
+    local word=$1 ending
+    shift
+    compopt -o filenames 2> /dev/null
+    if (($# == 0)); then
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word")
+        return
+    fi
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$word")
+    for ending; do
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X "!*$ending" -- "$word")
+    done
+}
+
+# Folders that hold a run, or other folders in which one may lie.
+_mha_runs() {
+    local folder path inner
+    compopt -o filenames 2> /dev/null
+    while IFS= read -r folder; do
+        path=${folder/#'~/'/"$HOME/"}
+        inner=("$path"/*/)
+        if [[ -e $path/run.json || -d ${inner[0]} ]]; then
+            COMPREPLY+=("$folder")
+        fi
+    done < <(compgen -d -- "$1")
+}
+
+# _mha_value OPTION WORD COMMAND: false when the option takes no value behind it.
+_mha_value() {
+    case $1 in
+    --output | -o)
+        case $3 in
+        train) _mha_runs "$2" ;;
+        loss | heads) _mha_files "$2" .png .svg .pdf ;;
+        *) _mha_files "$2" .npz .safetensors ;;
+        esac
+        ;;
+    --weights | --data | --eval-data) _mha_files "$2" .npz .safetensors ;;
+    --words | --keep-script) _mha_files "$2" ;;
+    --schedule) _mha_words "$2" constant linear cosine ;;
+    --layout | --to) _mha_words "$2" lesson torch torch-linear combined ;;
+    --stream) _mha_words "$2" lesson handbook ;;
+    --op) _mha_words "$2" "$_mha_routines" ;;
+    -- | --nesterov | --force | --resume | --quiet | --average | --help | --usage | --causal) return 1 ;;
+    --*) ;; # a number or a name, which the user knows
+    *) return 1 ;;
+    esac
+}
+
+# _mha_argument WORD COMMAND
+_mha_argument() {
+    case $2 in
+    train) _mha_words "$1" "$_mha_tasks" ;;
+    eval | loss | heads) _mha_runs "$1" ;;
+    apply | convert) _mha_files "$1" .npz .safetensors ;;
+    plot) _mha_words "$1" "$_mha_pictures" ;;
+    esac
+}
+
+_mha() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command option=''
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _mha_words "$word" "$_mha_commands" --help --version
+        return
+    fi
+    command=${COMP_WORDS[1]}
+    if [[ $command == plot ]] && ((COMP_CWORD > 2)); then
+        command=${COMP_WORDS[2]}
+    fi
+    # bash takes --option=value for three words.
+    if [[ $word == = ]]; then
+        option=$before word=''
+    elif [[ $before == = ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    if [[ $option == --causal ]]; then
+        _mha_words "$word" top-left bottom-right off
+    elif [[ -n $option ]]; then
+        _mha_value "$option" "$word" "$command"
+    elif _mha_value "$before" "$word" "$command"; then
+        return
+    elif [[ $word == -* ]]; then
+        _mha_words "$word" "$(_mha_options "$command")"
+    else
+        _mha_argument "$word" "$command"
+    fi
+}
+
+complete -F _mha mha

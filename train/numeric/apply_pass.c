@@ -1,0 +1,47 @@
+#include "door.h"
+
+#include "apply_pass.h"
+
+#define apply_pass PRECISE(apply_pass)
+
+static mha_status run_backward(
+    const struct pass_arrays *arrays, const mha_tape *tape, mha_layer *layer, mha_error *error) {
+    mha_weights dweights;
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        dweights.matrix[i] = arrays->grad_weights[i];
+    }
+    return mha_backward(arrays->grad_query, arrays->grad_context, &dweights, arrays->grad_output,
+        tape, layer, &arrays->shape, error);
+}
+
+static mha_status run_pass(
+    const struct pass_arrays *arrays, mha_tape *tape, mha_layer *layer, mha_error *error) {
+    const mha_weights weights = mha_weights_view(arrays->weights, arrays->shape.width);
+    const mha_status status = mha_forward(arrays->output, tape, arrays->query, arrays->context,
+        arrays->mask, &weights, layer, &arrays->shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    const size_t count = mha_value_shape_of(MHA_ATTENTION_WEIGHTS, &arrays->shape).count;
+    const mha_real *attention = mha_tape_value(tape, MHA_ATTENTION_WEIGHTS);
+    mha_real *copy = arrays->attention;
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = attention[i];
+    }
+    return arrays->grad_output == NULL ? MHA_OK : run_backward(arrays, tape, layer, error);
+}
+
+mha_status apply_pass(const struct pass_arrays *arrays, mha_error *error) {
+    mha_layer *layer = NULL;
+    mha_tape *tape = NULL;
+    mha_status status = mha_layer_create(&layer, &arrays->shape, NULL, error);
+    if (status == MHA_OK) {
+        status = mha_tape_create(&tape, &arrays->shape, error);
+    }
+    if (status == MHA_OK) {
+        status = run_pass(arrays, tape, layer, error);
+    }
+    mha_tape_destroy(tape);
+    mha_layer_destroy(layer);
+    return status;
+}
