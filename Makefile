@@ -205,6 +205,7 @@ lint:
 	$(Q)clang-tidy --quiet $(COMMON) $(NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64
 	$(Q)clang-tidy --quiet $(IO) -- -std=c11 $(ALL_CPPFLAGS) -Isrc
 	$(Q)clang-tidy --quiet $(PROGRAM) -- -std=c11 $(ALL_CPPFLAGS) -Itrain
+	$(Q)clang-tidy --quiet $(PROGRAM_NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Itrain -DMHA_PRECISION=64
 
 clean:
 	rm -rf $(BUILD)

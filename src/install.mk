@@ -40,7 +40,11 @@ quoted = '$(subst ','\'',$(1))'
 replacement = $(subst &,\&,$(subst |,\|,$(subst \,\\,$(1))))
 fill = -e $(call quoted,s|@$(1)@|$(call replacement,$(2))|g)
 # In a .pc file folders below PREFIX move with it.
-below_prefix = $(subst $(PREFIX)/,$${prefix}/,$(1))
+below_prefix = $(subst $(newline),,$(subst $(newline)$(PREFIX)/,$${prefix}/,$(newline)$(1)))
+define newline
+
+
+endef
 
 $(BUILD)/%.pc: src/%.pc.in FORCE
 	@mkdir -p $(@D)
@@ -73,8 +77,14 @@ install: install-folders $(INSTALLED_FILES)
 	@printf 'installed mha %s in %s\n' $(VERSION) $(call quoted,$(DESTDIR)$(PREFIX))
 	$(if $(DESTDIR),,@printf '%s\n' 'Programs linked with libmha.so may need `ldconfig` (as root) to find it.')
 
+# Below an empty PREFIX everything would go into the root folder, perhaps by a variable that is not set.
+.PHONY: install-prefix
+install-prefix:
+	@test -n $(call quoted,$(PREFIX)) || { \
+	  printf 'make: PREFIX is empty: give PREFIX=/ for the root folder\n' >&2; exit 1; }
+
 # Nothing is written before every folder is known to be there and writable.
-install-folders: $(INSTALLED_FILES)
+install-folders: install-prefix $(INSTALLED_FILES)
 	@for folder in $(foreach part,$(INSTALLED),$(call quoted,$($(part)_folder))); do \
 	  case $$folder in /*) ;; *) \
 	    printf 'make install: %s is not an absolute path\n' "$$folder" >&2; exit 1 ;; esac; \
@@ -82,6 +92,6 @@ install-folders: $(INSTALLED_FILES)
 	    printf 'make install: %s cannot be written to: become root, or give PREFIX=$$HOME/.local\n' \
 	      $(call quoted,$(DESTDIR))"$$folder" >&2; exit 1; }; done
 
-uninstall:
+uninstall: install-prefix
 	$(foreach part,$(INSTALLED),$(call uninstall_part,$(part)))
 	$(Q)rmdir $(call destination,headers) 2>/dev/null || :

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "folder.h"
 #include "program_cases.h"
@@ -48,19 +49,42 @@ START_TEST(safetensors_in_and_out) {
 }
 END_TEST
 
-START_TEST(the_input_may_be_replaced) {
+/* Results never take the place of what they were made from, under whatever name. */
+START_TEST(the_input_is_not_replaced) {
     const struct input input = with_gradient();
-    mha_arrays *expected = apply(&input, NO_OPTIONS);
-    struct outcome outcome = run_well(WORDS("apply", "in.npz", "-o", "in.npz"));
-    outcome_free(&outcome);
-    mha_arrays *found = read_arrays("in.npz");
-    assert_same_arrays(found, expected);
-    mha_arrays_free(found);
-    mha_arrays_free(expected);
+    mha_arrays_free(apply(&input, NO_OPTIONS));
+    ck_assert_int_eq(symlink("in.npz", folder_path("link.npz")), 0);
+    assert_program_refuses(
+        WORDS("apply", "in.npz", "-o", "in.npz"), "-o in.npz is the file in.npz that is read");
+    assert_program_refuses(
+        WORDS("apply", "in.npz", "-o", "link.npz"), "-o link.npz is the file in.npz that is read");
+    assert_program_refuses(WORDS("apply", "out.npz", "--weights", "in.npz", "-o", "./in.npz"),
+        "-o ./in.npz is the file in.npz that is read");
 }
 END_TEST
 
-/* Names that nothing is read from are listed, weights and their kin are not. */
+/* What overflows is written as it is, and told. */
+START_TEST(an_overflow_is_told) {
+    static const double query[] = {1e200}, context[] = {1e200, -1e200};
+    const struct input input = mean_input(query, 1, context, 2);
+    ck_assert_int_eq(mha_npz_write(folder_path("in.npz"), input.at, input.count, NULL), MHA_OK);
+    struct outcome outcome = run_well(WORDS("apply", "in.npz", "-o", "out.npz"));
+    ck_assert_str_eq(outcome.err, "");
+    outcome_free(&outcome);
+    static const double large[] = {1.7e308, 1.7e308};
+    const struct input sum = mean_input(large, 2, NULL, 0);
+    static const double two[] = {2.0};
+    struct input doubled = sum;
+    input_set(&doubled, DOUBLES("wo", two, 1, 1));
+    ck_assert_int_eq(mha_npz_write(folder_path("in.npz"), doubled.at, doubled.count, NULL), MHA_OK);
+    outcome = run_well(WORDS("apply", "in.npz", "-o", "out.npz"));
+    ck_assert_str_eq(
+        outcome.err, "mha: out.npz: output[0, 0, 0] is inf, its terms are too large\n");
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* Names that nothing is read from are listed, weights are not. */
 START_TEST(unknown_arrays_are_left_out_and_listed) {
     struct input input = with_gradient();
     mha_arrays *expected = apply(&input, NO_OPTIONS);
@@ -72,7 +96,8 @@ START_TEST(unknown_arrays_are_left_out_and_listed) {
     input_set(&input, DOUBLES("layer_norm", bias, D));
     ck_assert_int_eq(mha_npz_write(folder_path("in.npz"), input.at, input.count, NULL), MHA_OK);
     struct outcome outcome = run_well(WORDS("apply", "in.npz", "-o", "out.npz"));
-    ck_assert_str_eq(outcome.err, "mha: in.npz: left out: gradoutput, msk, line?break (3)\n");
+    ck_assert_str_eq(
+        outcome.err, "mha: in.npz: left out: gradoutput, msk, line?break, layer_norm (4)\n");
     outcome_free(&outcome);
     mha_arrays *found = read_arrays("out.npz");
     assert_same_arrays(found, expected);
@@ -92,7 +117,8 @@ START_TEST(part_of_the_weights_is_left_out) {
     ck_assert_int_eq(mha_npz_write(folder_path("in.npz"), input.at, input.count, NULL), MHA_OK);
     struct outcome outcome =
         run_well(WORDS("apply", "in.npz", "-o", "out.npz", "--weights", "w.npz"));
-    ck_assert_str_eq(outcome.err, "mha: in.npz: left out: wq (1)\n");
+    ck_assert_str_eq(outcome.err, "mha: w.npz: left out: query, context, grad_output (3)\n"
+                                  "mha: in.npz: left out: wq (1)\n");
     outcome_free(&outcome);
 }
 END_TEST
@@ -149,7 +175,7 @@ START_TEST(claims_of_size_cost_nothing) {
     ck_assert_ptr_nonnull(zeros);
     input_set(&input, DOUBLES("query", zeros, 1, length, 1));
     assert_apply_refuses(
-        &input, NO_OPTIONS, "no memory for 32000088000032 bytes, the machine has ");
+        &input, NO_OPTIONS, "no memory for 40000096000032 bytes, the machine has ");
     free(zeros);
 }
 END_TEST
@@ -185,7 +211,8 @@ TCase *apply_files(void) {
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, folder_make, folder_remove);
     tcase_add_test(files, safetensors_in_and_out);
-    tcase_add_test(files, the_input_may_be_replaced);
+    tcase_add_test(files, the_input_is_not_replaced);
+    tcase_add_test(files, an_overflow_is_told);
     tcase_add_test(files, unknown_arrays_are_left_out_and_listed);
     tcase_add_test(files, part_of_the_weights_is_left_out);
     tcase_add_loop_test(files, a_size_may_be_0, 0, EMPTY_SIZES);

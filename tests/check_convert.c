@@ -7,6 +7,7 @@
 #include <mha/io.h>
 
 #include "folder.h"
+#include "npz_maker.h"
 #include "program_cases.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -38,7 +39,8 @@ START_TEST(round_trips_return_the_same_file) {
     convert(WORDS("convert", "w.npz", "a.safetensors", "--to", "torch"),
         "w.npz (lesson) -> a.safetensors (torch): width 8, heads 2, float64\n");
     convert(WORDS("convert", "a.safetensors", "b.npz"),
-        "a.safetensors (torch) -> b.npz (torch): width 8, heads 2, float64\n");
+        "a.safetensors (torch) -> b.npz (torch): width 8, heads 2 (which OUT does not keep), "
+        "float64\n");
     convert(WORDS("convert", "b.npz", "c.npz", "--to", "torch-linear"),
         "b.npz (torch) -> c.npz (torch-linear): width 8, heads not told, float64\n");
     convert(WORDS("convert", "c.npz", "d.safetensors", "--to=combined", "--heads", "2"),
@@ -55,10 +57,28 @@ START_TEST(round_trips_return_the_same_file) {
 }
 END_TEST
 
+/* A file takes its own place only when it holds nothing else. */
+START_TEST(nothing_else_is_lost_in_place) {
+    init("w.npz");
+    mha_arrays *arrays = NULL;
+    ck_assert_int_eq(mha_npz_read(&arrays, folder_path("w.npz"), 0, NULL), MHA_OK);
+    mha_array held[6];
+    for (size_t i = 0; i < 5; i++) {
+        held[i] = *mha_arrays_at(arrays, i);
+    }
+    held[5] = held[0];
+    held[5].name = "embedding";
+    ck_assert_int_eq(mha_npz_write(folder_path("model.npz"), held, 6, NULL), MHA_OK);
+    mha_arrays_free(arrays);
+    assert_program_refuses(WORDS("convert", "model.npz", "./model.npz", "--to", "combined"),
+        "mha: model.npz also holds embedding, which would be lost: write to another file\n");
+}
+END_TEST
+
 START_TEST(prefixes_are_taken_and_given) {
     init("w.npz");
     convert(WORDS("convert", "w.npz", "t.npz", "--to", "torch", "--to-prefix", "enc.0."),
-        "w.npz (lesson) -> t.npz (torch): width 8, heads 2, float64\n");
+        "w.npz (lesson) -> t.npz (torch): width 8, heads 2 (which OUT does not keep), float64\n");
     mha_arrays *arrays;
     ck_assert(mha_arrays_read(&arrays, folder_path("t.npz"), 0, NULL) == MHA_OK);
     ck_assert_uint_eq(mha_arrays_count(arrays), 2);
@@ -96,12 +116,25 @@ START_TEST(what_is_left_out_is_named) {
         square("f", MHA_FLOAT32), square("g", MHA_FLOAT32)};
     write("w.npz", arrays, 7);
     struct outcome outcome = run_well(WORDS("convert", "w.npz", "o.npz", "--to", "torch"));
-    ck_assert_str_eq(outcome.out, "w.npz (lesson) -> o.npz (torch): width 2, heads 2, float32\n");
+    ck_assert_str_eq(outcome.out,
+        "w.npz (lesson) -> o.npz (torch): width 2, heads 2 (which OUT does not keep), float32\n");
     ck_assert_str_eq(outcome.err, "mha: w.npz: left out: b, c (2)\n");
     outcome_free(&outcome);
     write("w.npz", arrays, 11);
     outcome = run_well(WORDS("convert", "w.npz", "o.npz", "--to", "torch"));
     ck_assert_str_eq(outcome.err, "mha: w.npz: left out: b, c, d, e, f, ... (6)\n");
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* ... and members of the file that are no arrays. */
+START_TEST(what_is_no_array_is_named) {
+    static const char *const names[] = {"wq.npy", "wk.npy", "README.txt", "wv.npy", "wo.npy", "Wq"};
+    make_npy(1, NPY_FLOATS("(2, 2)"), 16);
+    make_zip(names, 6);
+    folder_write("w.npz", made_zip.at, made_zip.size);
+    struct outcome outcome = run_well(WORDS("convert", "w.npz", "o.npz", "--to", "torch"));
+    ck_assert_str_eq(outcome.err, "mha: w.npz: left out: README.txt, Wq (2)\n");
     outcome_free(&outcome);
 }
 END_TEST
@@ -193,8 +226,10 @@ Suite *convert_suite(void) {
     TCase *cases = tcase_create("convert");
     tcase_add_checked_fixture(cases, folder_make, folder_remove);
     tcase_add_test(cases, round_trips_return_the_same_file);
+    tcase_add_test(cases, nothing_else_is_lost_in_place);
     tcase_add_test(cases, prefixes_are_taken_and_given);
     tcase_add_test(cases, what_is_left_out_is_named);
+    tcase_add_test(cases, what_is_no_array_is_named);
     tcase_add_test(cases, what_files_do_not_tell_is_asked_for);
     tcase_add_loop_test(cases, wrong_use_is_refused, 0, COUNT(wrong_uses));
     tcase_add_loop_test(cases, large_arrays_are_refused, 0, COUNT(limit_cases));

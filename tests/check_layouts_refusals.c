@@ -170,6 +170,8 @@ static const struct {
     {"m.out_proj.bias", MHA_FLOAT64, (double)NAN, "number 2 is nan"},
     {"m.out_proj.bias", MHA_INT64, 3.0, "number 2 is 3"},
     {"m.bias_k", MHA_FLOAT64, 0.0, "m.bias_k adds a key to every source"},
+    {"m.b_V", MHA_FLOAT64, 1.0, "m.b_V is not all zero, number 2 is 1"},
+    {"m.bqkv", MHA_FLOAT64, 1.0, "m.bqkv is not all zero, number 2 is 1"},
 };
 
 START_TEST(biases) {
@@ -211,6 +213,38 @@ START_TEST(biases_of_other_names) {
     snprintf(words, sizeof words, "%s is not all zero, number 0 is 1", named_bias_cases[_i].bias);
     const mha_layout_hint hint = {.layout = _i == 2 ? MHA_LAYOUT_LESSON : MHA_LAYOUT_UNKNOWN};
     layouts_refuse(hint, MHA_ERROR_FORMAT, words);
+}
+END_TEST
+
+/* One bias in each of the forms that are looked for, not zero and zero. */
+START_TEST(biases_beside_any_names) {
+    static const char *const forms[] = {
+        "b%", "b_%", "bias_%", "%_bias", "%.bias", "b_qkv", "bqkv", "in_proj_bias"};
+    static const char letters[] = "qkvoQKVO";
+    for (size_t i = 0; letters[i] != '\0'; i++) {
+        char name[16];
+        size_t length = 0;
+        for (const char *form = forms[_i]; *form != '\0'; form++) {
+            name[length++] = *form == '%' ? letters[i] : *form;
+        }
+        name[length] = '\0';
+        for (int zero = 0; zero <= 1; zero++) {
+            layouts_end();
+            layouts_begin();
+            layouts_add_four("wq", "wk", "wv", "wo", 2);
+            const double numbers[2] = {0.0, zero ? 0.0 : 1.0};
+            layouts_add_numbers(name, MHA_FLOAT32, 1, (const size_t[]){2}, numbers);
+            if (zero) {
+                mha_weight_set set = layouts_take(nothing);
+                ck_assert(!mha_weight_set_holds(&set, mha_arrays_find(layouts_made, name)));
+                mha_weight_set_free(&set);
+            } else {
+                char words[64];
+                snprintf(words, sizeof words, "%s is not all zero, number 1 is 1, and this", name);
+                layouts_refuse(nothing, MHA_ERROR_FORMAT, words);
+            }
+        }
+    }
 }
 END_TEST
 
@@ -258,6 +292,7 @@ TCase *layouts_refusals(void) {
     tcase_add_loop_test(cases, biases, 0, COUNT(bias_cases));
     tcase_add_test(cases, zero_biases_are_left_out);
     tcase_add_loop_test(cases, biases_of_other_names, 0, COUNT(named_bias_cases));
+    tcase_add_loop_test(cases, biases_beside_any_names, 0, 8);
     tcase_add_test(cases, weights_that_stand_there_twice);
     tcase_add_test(cases, very_many_prefixes);
     return cases;

@@ -80,17 +80,17 @@ START_TEST(written_files_are_read) {
 }
 END_TEST
 
-/* The longest header: 19 zeros beside the digits of the first axis, for which there is room. */
+/* The longest header: 18 zeros beside the digits of the first axis, for which there is room. */
 START_TEST(the_longest_header_fits) {
     mha_array array = {.dtype = MHA_UINT8,
         .rank = 8,
-        .dims = {0, 10, 10, 10, 10, 10, 10, 10000000000000},
+        .dims = {0, 10, 10, 10, 10, 10, 10, 9000000000000},
         .data = NULL};
     ck_assert_int_eq(mha_npy_write(folder_path("b.npy"), &array, NULL), MHA_OK);
     size_t size = 0;
     unsigned char *written = folder_read(&size, "b.npy");
     ck_assert_uint_eq(size, 128);
-    ck_assert_mem_eq(written + 128 - 23, "}                     \n", 23);
+    ck_assert_mem_eq(written + 128 - 24, "}                      \n", 24);
     free(written);
     array.dims[1] = 100;
     ck_assert_int_eq(mha_npy_write(folder_path("b.npy"), &array, NULL), MHA_ERROR_SIZE);
@@ -114,6 +114,15 @@ START_TEST(unusable_arrays_are_not_written) {
     array = (mha_array){.dtype = MHA_INT64, .rank = 2, .dims = {SIZE_MAX / 8, 2}, .data = integers};
     ck_assert_int_eq(mha_npy_write(path, &array, &error), MHA_ERROR_SIZE);
     ck_assert_ptr_nonnull(strstr(error.text, "of shape (2305843009213693951, 2) has more than"));
+    array.dims[0] = 0;
+    array.dims[1] = PTRDIFF_MAX / 8 + 1;
+    ck_assert_int_eq(mha_npy_write(path, &array, &error), MHA_ERROR_SIZE);
+    ck_assert_ptr_nonnull(strstr(error.text,
+        "(0, 1152921504606846976) has 0 bytes, but without its axes of length 0 it would have more "
+        "than 9223372036854775807 bytes"));
+    array.dims[0] = 1; /* one byte more than an object may have */
+    ck_assert_int_eq(mha_npy_write(path, &array, &error), MHA_ERROR_SIZE);
+    ck_assert_ptr_nonnull(strstr(error.text, "has more than 9223372036854775807 bytes"));
     ck_assert_uint_eq(folder_count(), 0);
     array = golden[0].array;
     ck_assert_int_eq(mha_npy_write(folder_path("no/b.npy"), &array, &error), MHA_ERROR_FILE);
@@ -139,11 +148,48 @@ START_TEST(memory_is_limited) {
 }
 END_TEST
 
+static void assert_needs(const char *text, size_t data, size_t needed, const char *words) {
+    mha_error error = {0};
+    mha_arrays *arrays = NULL;
+    make_npy(1, text, data);
+    folder_write("a.npy", made_npy.at, made_npy.size);
+    const char *path = folder_path("a.npy");
+    ck_assert_int_eq(mha_npy_read(&arrays, path, needed, &error), MHA_OK);
+    mha_arrays_free(arrays);
+    ck_assert_int_eq(mha_npy_read(&arrays, path, needed - 1, &error), MHA_ERROR_SIZE);
+    ck_assert_msg(strstr(error.text, words) != NULL, "%s", error.text);
+}
+
+/* An array that is transposed is there twice. */
+START_TEST(the_order_of_fortran_counts_twice) {
+    assert_needs(NPY_FORTRAN("'<i2'", "(5, 5)"), 50, 400,
+        "needs 400 bytes of memory to be transposed, more than the 399 allowed");
+    assert_needs(NPY_FORTRAN("'<i2'", "(25,)"), 50, 200, "needs 200 bytes of memory, more than");
+    assert_needs(NPY_FORTRAN("'<i2'", "(1, 1)"), 2, 8, "needs 8 bytes of memory, more than");
+}
+END_TEST
+
+/* What could not be written is not read either. */
+START_TEST(axes_beside_a_0_are_bounded) {
+    mha_error error = {0};
+    mha_arrays *arrays = NULL;
+    make_npy(1, NPY_HEADER("'|i1'", "(0, 1152921504606846976)"), 0);
+    folder_write("a.npy", made_npy.at, made_npy.size);
+    ck_assert_int_eq(mha_npy_read(&arrays, folder_path("a.npy"), 0, &error), MHA_ERROR_SIZE);
+    ck_assert_ptr_nonnull(strstr(error.text,
+        "the axes of shape (0, 1152921504606846976) of int8 need more than 9223372036854775807"));
+    make_npy(1, NPY_HEADER("'|i1'", "(0, 1152921504606846975)"), 0);
+    arrays = npy_read_made();
+    ck_assert_int_eq(mha_npy_write(folder_path("b.npy"), mha_arrays_at(arrays, 0), NULL), MHA_OK);
+    mha_arrays_free(arrays);
+}
+END_TEST
+
 START_TEST(numbers_without_a_place_are_refused) {
     make_npy_of(1, NPY_HEADER("'|b1'", "(4,)"), "\1\0\2\1", 4);
-    npy_assert_made_refused("number 3 of the data is 2, which bool cannot hold");
+    npy_assert_made_refused("number 2 of the data is 2, which bool cannot hold");
     make_npy_of(1, NPY_HEADER("'>u8'", "(2,)"), "\0\0\0\0\0\0\0\1\x80\0\0\0\0\0\0\0", 16);
-    npy_assert_made_refused("number 2 of the data is 9223372036854775808, which int64 cannot hold");
+    npy_assert_made_refused("number 1 of the data is 9223372036854775808, which int64 cannot hold");
     made_npy.at[made_npy.size - 8] = 0x7f;
     mha_arrays_free(npy_read_made());
 }
@@ -180,6 +226,8 @@ Suite *npy_suite(void) {
     tcase_add_test(files, the_longest_header_fits);
     tcase_add_test(files, unusable_arrays_are_not_written);
     tcase_add_test(files, memory_is_limited);
+    tcase_add_test(files, the_order_of_fortran_counts_twice);
+    tcase_add_test(files, axes_beside_a_0_are_bounded);
     tcase_add_test(files, numbers_without_a_place_are_refused);
     tcase_add_test(files, names_and_shapes_are_texts);
     suite_add_tcase(suite, files);

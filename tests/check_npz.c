@@ -240,7 +240,9 @@ START_TEST(unusable_arrays_are_not_written) {
     pair[1].name = NULL;
     assert_not_written(pair, 2, MHA_ERROR_ARGUMENT, "array 1 has no name");
     pair[1].name = "\xff\xfe";
-    assert_not_written(pair, 2, MHA_ERROR_ARGUMENT, "not UTF-8");
+    assert_not_written(pair, 2, MHA_ERROR_ARGUMENT, "is not UTF-8, or has control characters");
+    pair[1].name = "a\1";
+    assert_not_written(pair, 2, MHA_ERROR_ARGUMENT, "is not UTF-8, or has control characters");
     char name[2000];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
@@ -256,6 +258,8 @@ START_TEST(unusable_arrays_are_not_written) {
     pair[1] = (mha_array){
         .name = "x", .dtype = MHA_INT64, .rank = 2, .dims = {SIZE_MAX / 8, 2}, .data = seven};
     assert_not_written(pair, 2, MHA_ERROR_SIZE, "array x of shape (2305843009213693951, 2)");
+    pair[1].dims[0] = PTRDIFF_MAX / 16 + 1; /* as in .safetensors files */
+    assert_not_written(pair, 2, MHA_ERROR_SIZE, "has more than 9223372036854775807 bytes");
 }
 END_TEST
 
@@ -276,6 +280,7 @@ Suite *npz_suite(void) {
     suite_add_tcase(suite, files);
     suite_add_tcase(suite, npz_header_case());
     suite_add_tcase(suite, npz_refusal_case());
+    suite_add_tcase(suite, npz_directory_case());
     suite_add_tcase(suite, replace_case());
     return suite;
 }

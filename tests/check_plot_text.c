@@ -205,6 +205,19 @@ START_TEST(test_narrow_maps_keep_their_columns) {
 }
 END_TEST
 
+START_TEST(test_maps_wider_than_the_terminal_are_refused) {
+    mha_real weights[600] = {0};
+    struct attention_maps maps = make_maps(1, 1, 600, weights);
+    mha_error error;
+    ck_assert_int_eq(maps_check_width(&maps, 80, true, &error), MHA_ERROR_SIZE);
+    ck_assert_str_eq(
+        error.text, "a map of 600 keys needs 603 columns, there are 80; draw a picture with -o");
+    ck_assert_int_eq(maps_check_width(&maps, 602, true, NULL), MHA_ERROR_SIZE);
+    ck_assert_int_eq(maps_check_width(&maps, 603, true, NULL), MHA_OK);
+    free_maps(&maps);
+}
+END_TEST
+
 TCase *plot_text_case(void) {
     TCase *text = tcase_create("text");
     tcase_add_checked_fixture(text, plot_setup, plot_teardown);
@@ -215,5 +228,6 @@ TCase *plot_text_case(void) {
     tcase_add_test(text, test_shades_in_the_terminal);
     tcase_add_test(text, test_headings_fit_the_terminal);
     tcase_add_test(text, test_narrow_maps_keep_their_columns);
+    tcase_add_test(text, test_maps_wider_than_the_terminal_are_refused);
     return text;
 }

@@ -1,4 +1,5 @@
 /* Runs: what they write, how they end, and what an interruption leaves. */
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,29 @@ START_TEST(training_writes_a_run_that_reads_back) {
     free(rows);
     outcome = run_well(WORDS("eval", "run"));
     ck_assert_ptr_nonnull(strstr(outcome.out, "accuracy"));
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* Settings that came later are missing in run.json, and mean what they meant then. */
+START_TEST(older_runs_are_scored) {
+    static const char *const later[] = {"schedule_steps", "loss", "data", "eval_data", "validation",
+        "max_bytes", "weights", "eval_fingerprint"};
+    struct outcome outcome = train_briefly("run", "3");
+    outcome_free(&outcome);
+    const char *path = folder_path("run/run.json");
+    json_t *root = json_load_file(path, 0, NULL);
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        ck_assert_int_eq(json_object_del(json_object_get(root, "settings"), later[i]), 0);
+    }
+    ck_assert_int_eq(json_dump_file(root, path, 0), 0);
+    json_decref(root);
+    struct run run;
+    mha_error error;
+    ck_assert_msg(run_read(&run, folder_path("run"), &error) == MHA_OK, "%s", error.text);
+    ck_assert_int_eq(run.settings.loss, TASK_CROSS_ENTROPY);
+    run_free(&run);
+    outcome = run_well(WORDS("eval", "run"));
     outcome_free(&outcome);
 }
 END_TEST
@@ -165,6 +189,7 @@ TCase *program_runs(void) {
     tcase_add_checked_fixture(tests, folder_make, folder_remove);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, training_writes_a_run_that_reads_back);
+    tcase_add_test(tests, older_runs_are_scored);
     tcase_add_test(tests, equal_seeds_give_equal_weights);
     tcase_add_test(tests, first_weights_are_those_of_numpy);
     tcase_add_test(tests, divergence_is_refused_and_logged);

@@ -82,6 +82,31 @@ START_TEST(permissions_stay) {
 }
 END_TEST
 
+/* Another user's file, or for who is not the superuser one of another group, where there is one. */
+START_TEST(owner_and_group_stay) {
+    gid_t groups[64];
+    const int count = getgroups(64, groups);
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    for (int i = 0; i < count; i++) {
+        group = groups[i] != getegid() ? groups[i] : group;
+    }
+    if (user == 0) {
+        user = 65533;
+        group = 65532;
+    }
+    folder_write("old.txt", old_text, sizeof old_text);
+    ck_assert_int_eq(chown(folder_path("old.txt"), user, group), 0);
+    ck_assert_int_eq(chmod(folder_path("old.txt"), 0640), 0);
+    replace("old.txt");
+    struct stat file;
+    ck_assert_int_eq(stat(folder_path("old.txt"), &file), 0);
+    ck_assert_uint_eq(file.st_uid, user);
+    ck_assert_uint_eq(file.st_gid, group);
+    ck_assert_uint_eq(mode_of("old.txt"), 0640);
+}
+END_TEST
+
 static int is_link(const char *name) {
     struct stat file;
     ck_assert_int_eq(lstat(folder_path(name), &file), 0);
@@ -156,6 +181,26 @@ static void exit_with_failure(const char *reason) {
     _exit(expected ? AS_EXPECTED : OTHERWISE);
 }
 
+/* Exits with whether a user without rights over it replaces "file" of the superuser. */
+static void replace_a_file_of_another(void) {
+    if (geteuid() == 0 && (setgid(65532) != 0 || setuid(65533) != 0)) {
+        _exit(CANNOT_TELL);
+    }
+    const mha_status status =
+        mha_file_replace(folder_path("file"), new_text, sizeof new_text, NULL);
+    _exit(status == MHA_OK ? AS_EXPECTED : OTHERWISE);
+}
+
+/* The file then belongs to who replaced it. */
+START_TEST(what_cannot_be_given_away_is_replaced) {
+    folder_write("file", old_text, sizeof old_text);
+    ck_assert_int_eq(chmod(folder_path("file"), 0666), 0);
+    ck_assert_int_eq(chmod(folder_path(""), 0777), 0);
+    ck_assert_int_ne(status_of_child(replace_a_file_of_another), OTHERWISE);
+    ck_assert_uint_eq(mode_of("file"), 0666);
+}
+END_TEST
+
 static void write_beyond_the_limit(void) {
     const struct rlimit limit = {1000, 1000};
     signal(SIGXFSZ, SIG_IGN);
@@ -202,6 +247,8 @@ TCase *replace_case(void) {
     tcase_add_test(replacing, taken_names_are_passed_over);
     tcase_add_test(replacing, a_name_without_folder_is_in_the_working_folder);
     tcase_add_test(replacing, permissions_stay);
+    tcase_add_test(replacing, owner_and_group_stay);
+    tcase_add_test(replacing, what_cannot_be_given_away_is_replaced);
     tcase_add_test(replacing, symbolic_links_stay);
     tcase_add_test(replacing, unusable_targets_are_refused);
     tcase_add_test(replacing, a_full_disk_leaves_the_old_file);

@@ -130,8 +130,12 @@ START_TEST(floats_keep_their_value_in_either_byte_order) {
     assert_made_floats(expected, 2);
     make_npy_of(1, NPY_HEADER("'<f2'", "(2,)"), "\0\x3c\0\x40", 4);
     assert_made_floats(expected, 2);
-    make_npy_of(1, NPY_HEADER("'=f4'", "(2,)"), expected, 8); /* the machine's, as in NumPy */
-    assert_made_floats(expected, 2);
+    static const char *const unmarked[] = {
+        NPY_HEADER("'=f4'", "(2,)"), NPY_HEADER("'f4'", "(2,)"), NPY_HEADER("'|f4'", "(2,)")};
+    for (size_t i = 0; i < 3; i++) { /* the machine's, as in NumPy */
+        make_npy_of(1, unmarked[i], expected, 8);
+        assert_made_floats(expected, 2);
+    }
 }
 END_TEST
 
@@ -148,11 +152,15 @@ START_TEST(other_dtypes_keep_their_value) {
     ck_assert_int_eq(mha_arrays_at(arrays, 0)->dtype, MHA_INT64);
     ck_assert_mem_eq(mha_arrays_at(arrays, 0)->data, integers, sizeof integers);
     mha_arrays_free(arrays);
-    make_npy_of(1, NPY_HEADER("'|b1'", "(2,)"), "\1\1", 2);
-    arrays = npy_read_made();
-    ck_assert_int_eq(mha_arrays_at(arrays, 0)->dtype, MHA_BOOL);
-    ck_assert_mem_eq(mha_arrays_at(arrays, 0)->data, "\1\1", 2);
-    mha_arrays_free(arrays);
+    static const char *const bools[] = {
+        NPY_HEADER("'|b1'", "(2,)"), NPY_HEADER("'?'", "(2,)"), NPY_HEADER("'|?'", "(2,)")};
+    for (size_t i = 0; i < 3; i++) {
+        make_npy_of(1, bools[i], "\1\1", 2);
+        arrays = npy_read_made();
+        ck_assert_int_eq(mha_arrays_at(arrays, 0)->dtype, MHA_BOOL);
+        ck_assert_mem_eq(mha_arrays_at(arrays, 0)->data, "\1\1", 2);
+        mha_arrays_free(arrays);
+    }
 }
 END_TEST
 

@@ -61,6 +61,8 @@ START_TEST(a_name_without_its_ending_is_left_out) {
     make_zip_end();
     mha_arrays *arrays = npz_read_made();
     ck_assert_uint_eq(mha_arrays_count(arrays), 0);
+    ck_assert_uint_eq(mha_arrays_skipped_count(arrays), 1);
+    ck_assert_str_eq(mha_arrays_skipped_at(arrays, 0), "Wq");
     mha_arrays_free(arrays);
 }
 END_TEST

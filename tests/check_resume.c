@@ -119,6 +119,29 @@ START_TEST(interruptions_leave_no_trace) {
 }
 END_TEST
 
+/* A run that is told to end where it was stopped ends there for good. */
+START_TEST(a_run_may_end_where_it_was_stopped) {
+    static const char *const task[MOST_OPTIONS] = {"mean", "--batch", "2", "--eval-every", "7"};
+    const pid_t pid =
+        start_program(folder_path(""), WORDS("train", "mean", "--batch", "2", "--eval-every", "7",
+                                           "--steps", "90000000", "-o", "run"));
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    kill(pid, SIGHUP);
+    ck_assert_int_eq(wait_for_program(pid), 128 + SIGHUP);
+    char steps[32];
+    snprintf(steps, sizeof steps, "%zu", checkpoint_step("run"));
+    train_case("whole", task, steps);
+    for (int round = 0; round < 2; round++) {
+        if (round == 0) {
+            resume_in("run", WORDS("--steps", steps), 0);
+        } else {
+            resume_in("run", WORDS(NULL), 0);
+        }
+        assert_same_run("whole", "run");
+    }
+}
+END_TEST
+
 static char *read_text(const char *name) {
     size_t size;
     char *text = (char *)folder_read(&size, name);
@@ -263,6 +286,7 @@ Suite *resume_suite(void) {
     tcase_set_timeout(signals, 60);
     tcase_set_tags(signals, "fork");
     tcase_add_test(signals, interruptions_leave_no_trace);
+    tcase_add_test(signals, a_run_may_end_where_it_was_stopped);
     suite_add_tcase(suite, signals);
     suite_add_tcase(suite, resume_refusals());
     suite_add_tcase(suite, resume_starts());

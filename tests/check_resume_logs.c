@@ -80,7 +80,7 @@ START_TEST(logs_with_a_gap_are_refused) {
     assert_log_refused(10, false, "the row of step 0 is missing");
     write_log(STEPS(0, 5), "10\t1\t2\tnan\t0.5\t3\t0.2");
     assert_log_refused(10, false, "the row of step 10 is missing");
-    assert_log_refused(8, true, "the row of step 8 is missing");
+    assert_log_refused(8, true, "was cut off at step 8, which has no row: give more --steps");
     write_log(STEPS(0), "5\t1\n");
     assert_log_refused(5, false, "log.tsv:3: not a row of 7 numbers");
     folder_write("log.tsv", "", 0);

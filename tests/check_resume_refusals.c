@@ -46,7 +46,7 @@ START_TEST(other_settings_are_refused) {
         {"--causal", NULL, "--causal square: the run has off"},
         {"--seed", "8", "--seed 8: the run has 7"},
         {"--max-bytes", "1K", "--max-bytes 1024: the run has 0"},
-        {"--weights", "w.npz", "--weights w.npz: the run has none"},
+        {"--weights", "w.npz", "--weights 'w.npz': No such file or directory"},
         {"--words", "list", "the task mean reads no words"},
         {"--data", "list", "the task mean makes its own examples"},
         {"--eval-data", "list", "the task mean makes its own examples"},

@@ -16,6 +16,24 @@
 static const char *const moved[] = {RUN_LOG, RUN_WEIGHTS, RUN_JSON, RUN_CHECKPOINT};
 enum { MOVED = sizeof moved / sizeof *moved };
 
+/* What stands under the name of a staged checkpoint but is none never takes the place of a good one. */
+START_TEST(what_is_staged_must_be_a_checkpoint) {
+    train_in("run", WORDS("mean", "--batch", "4", "--steps", "3"));
+    ck_assert_int_eq(mkdir(folder_path("run/" RUN_STAGING), 0700), 0);
+    const char *staged = "run/" RUN_STAGING "/" RUN_CHECKPOINT;
+    folder_write(staged, "trash", 5);
+    assert_program_refuses(WORDS("train", "--resume", "-o", "run", "--steps", "4"), staged);
+    ck_assert_int_eq(remove(folder_path(staged)), 0);
+    ck_assert_int_eq(mkdir(folder_path(staged), 0700), 0);
+    assert_program_refuses(WORDS("train", "--resume", "-o", "run", "--steps", "4"), staged);
+    ck_assert_int_eq(remove(folder_path(staged)), 0);
+    resume_in("run", WORDS("--steps", "4"), 0);
+    ck_assert_uint_eq(checkpoint_step("run"), 4);
+    ck_assert_int_eq(symlink("..", folder_path("run/" RUN_STAGING)), 0);
+    assert_program_refuses(WORDS("train", "mean", "--force", "-o", "run"), "it is no folder");
+}
+END_TEST
+
 static void move(const char *from, const char *to) {
     ck_assert_int_eq(rename(folder_path(from), folder_path(to)), 0);
 }
@@ -157,6 +175,7 @@ TCase *resume_starts(void) {
     tcase_add_loop_test(tests, cut_publishing_is_finished, 0, 2 * (int)MOVED);
     tcase_add_loop_test(tests, cut_publishing_is_replaced, 0, (int)MOVED);
     tcase_add_loop_test(tests, publishing_that_fails_is_finished_later, 0, 2);
+    tcase_add_test(tests, what_is_staged_must_be_a_checkpoint);
     tcase_add_test(tests, cut_staging_is_litter);
     tcase_add_test(tests, cut_staging_in_an_empty_folder_is_free);
     tcase_add_test(tests, litter_goes_and_other_files_stay);

@@ -69,11 +69,12 @@ START_TEST(shapes_are_checked) {
     assert_refused("{" ENTRY("x", "U8", "[null]", "[0,2]") "}", 2, "axis 1 of 1 of its shape");
     assert_refused("{" ENTRY("x", "U8", "[3,-1]", "[0,3]") "}", 3, "axis 2 of its shape is -1");
     assert_refused("{" ENTRY("x", "F32", "[4294967296,4294967296]", "[0,0]") "}", 0,
-        "tensor x: shape (4294967296, 4294967296) of F32 needs more than 18446744073709551615");
+        "tensor x: the axes of shape (4294967296, 4294967296) of F32 need more than "
+        "9223372036854775807");
     assert_refused("{" ENTRY("x", "F32", "[0,4294967296,4294967296]", "[0,0]") "}", 0,
-        "needs more than 18446744073709551615 bytes");
+        "need more than 9223372036854775807 bytes");
     assert_refused("{" ENTRY("x", "F64", "[2305843009213693952]", "[0,0]") "}", 0,
-        "needs more than 18446744073709551615 bytes");
+        "need more than 9223372036854775807 bytes");
     assert_refused("{" ENTRY("x", "F32", "[2,3]", "[0,25]") "}", 25,
         "tensor x: shape (2, 3) of F32 needs 24 bytes, but its data_offsets [0, 25] hold 25");
 }
@@ -98,7 +99,7 @@ END_TEST
 
 START_TEST(metadata_are_checked) {
     assert_refused("{\"__metadata__\":[]}", 0, "__metadata__ is not an object");
-    assert_refused("{\"__metadata__\":null}", 0, "__metadata__ is not an object");
+    assert_refused("{\"__metadata__\":false}", 0, "__metadata__ is not an object");
     assert_refused("{\"__metadata__\":{\"heads\":2}}", 0, "the value of heads in __metadata__");
     assert_refused("{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate object key");
 }

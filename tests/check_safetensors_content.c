@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(numbers_without_a_place_are_refused) {
     safetensors_make("{" ENTRY("x", "BOOL", "[2]", "[0,2]") "}", "\1\2", 2);
-    safetensors_assert_refused(MHA_ERROR_FORMAT, "tensor x: number 2 of the data is 2");
+    safetensors_assert_refused(MHA_ERROR_FORMAT, "tensor x: number 1 of the data is 2");
     safetensors_make("{" ENTRY("x", "U64", "[]", "[0,8]") "}", "\0\0\0\0\0\0\0\x80", 8);
     safetensors_assert_refused(MHA_ERROR_FORMAT, "9223372036854775808");
 }
@@ -108,6 +108,12 @@ START_TEST(metadata_alone_are_read) {
     ck_assert_pstr_eq(mha_arrays_metadata(arrays, "format"), "pt");
     ck_assert_pstr_eq(mha_arrays_metadata(arrays, "\xc3\xa4"), "\n");
     ck_assert_ptr_null(mha_arrays_metadata(arrays, "missing"));
+    ck_assert_uint_eq(mha_arrays_skipped_count(arrays), 0);
+    mha_arrays_free(arrays);
+    safetensors_make("{\"__metadata__\":null," ENTRY("x", "U8", "[1]", "[0,1]") "}", NULL, 1);
+    arrays = safetensors_read();
+    ck_assert_uint_eq(mha_arrays_count(arrays), 1);
+    ck_assert_ptr_null(mha_arrays_metadata(arrays, "format"));
     mha_arrays_free(arrays);
 }
 END_TEST

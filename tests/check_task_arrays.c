@@ -63,6 +63,7 @@ END_TEST
 /* Labels 0 and 1, or 1 and -1: a logit of 1 above the other gives ln(1 + 1/e), and below it one more. */
 START_TEST(classes_count_where_they_should) {
     static const int64_t both[] = {0, 1}, first[] = {1, -1};
+    static const int64_t padding[] = {0, 255}, torch_padding[] = {-100, 1};
     const double even = log(2.0), right = log(1.0 + exp(-1.0)), wrong = 1.0 + right;
     const struct {
         const int64_t *labels;
@@ -70,10 +71,15 @@ START_TEST(classes_count_where_they_should) {
         double accuracy;
     } cases[] = {
         {both, {false, false, 0, {0, 0}, even}, 0.5}, /* of equal logits the first is the answer */
-        {first, {false, false, 0, {0, 0}, even}, 0.0}, {both, {true, false, 1, {0, 0}, right}, 1.0},
-        {first, {true, false, 1, {0, 0}, wrong}, 0.0}, {both, {true, true, 1, {0, 1}, wrong}, 0.0},
+        {first, {false, false, 0, {0, 0}, even}, 0.0},
+        {both, {true, false, 1, {0, 0}, right}, 1.0},
+        {first, {true, false, 1, {0, 0}, wrong}, 0.0},
+        {both, {true, true, 1, {0, 1}, wrong}, 0.0},
         {both, {true, true, 1, {1, 1}, (right + wrong) / 2}, 0.5},
         {first, {true, true, 1, {1, 1}, wrong}, 0.0}, /* -1 never counts */
+        /* where a position does not count, the label may be anything */
+        {padding, {true, true, 1, {1, 0}, right}, 1.0},
+        {torch_padding, {true, true, 1, {0, 1}, wrong}, 0.0},
     };
     const struct counting_case *c = &cases[_i].c;
     /* Booleans, or integers of 0 and 1. */
@@ -134,7 +140,7 @@ Suite *task_arrays_suite(void) {
     TCase *counting = tcase_create("counting");
     tcase_add_checked_fixture(counting, folder_make, folder_remove);
     tcase_add_loop_test(counting, squared_errors_count_where_they_should, 0, 7);
-    tcase_add_loop_test(counting, classes_count_where_they_should, 0, 7);
+    tcase_add_loop_test(counting, classes_count_where_they_should, 0, 9);
     tcase_add_test(counting, lengths_of_a_context_leave_queries_alone);
     tcase_add_test(counting, numbers_that_do_not_matter_may_be_anything);
     tcase_add_test(counting, relative_error_is_over_what_counts);

@@ -215,6 +215,111 @@ START_TEST(changed_data_are_noticed) {
 }
 END_TEST
 
+/* Held-out examples that changed under the same name are not scored as if they were the old ones; named
+ * anew they are other examples. */
+START_TEST(changed_held_out_data_are_noticed) {
+    write_classes("a.npz");
+    write_classes("b.npz");
+    struct outcome outcome = run_well(WORDS("train", "arrays", "--data", "a.npz", "--eval-data",
+        "b.npz", "--steps", "1", "--quiet", "-o", "run"));
+    outcome_free(&outcome);
+    made.labels[7] = 0;
+    examples_write(
+        "b.npz", (const mha_array[MOST_ARRAYS]){ARRAY("query", MHA_FLOAT32, made.query, N, T, D),
+                     ARRAY("labels", MHA_INT64, made.labels, N, T),
+                     ARRAY("lenghts", MHA_INT64, made.labels, N)});
+    assert_program_refuses(WORDS("eval", "run"), "/b.npz has changed: its fingerprint is ");
+    assert_program_refuses(WORDS("train", "--resume", "-o", "run", "--steps", "2"),
+        "/b.npz has changed: its fingerprint is ");
+    outcome = run_well(WORDS("eval", "run", "--eval-data", "b.npz"));
+    assert_says(outcome.err, "b.npz: left out: lenghts (1)\n");
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* A run that held out a share goes on with a file of held-out examples, and trains as before. */
+START_TEST(a_run_goes_on_with_other_held_out_data) {
+    write_classes("a.npz");
+    static const char *const runs[] = {"run", "whole"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome outcome = run_well(WORDS("train", "arrays", "--data", "a.npz",
+            "--validation", "0.25", "--steps", i == 0 ? "5" : "9", "--quiet", "-o", runs[i]));
+        outcome_free(&outcome);
+    }
+    struct outcome outcome =
+        run_well(WORDS("train", "--resume", "-o", "run", "--steps", "9", "--eval-data", "a.npz"));
+    outcome_free(&outcome);
+    size_t size;
+    unsigned char *weights = folder_read(&size, "whole/weights.npz");
+    ck_assert(folder_holds("run/weights.npz", weights, size));
+    free(weights);
+}
+END_TEST
+
+/* A number of the targets, which all are alike, leaves no variance to compare with. */
+START_TEST(targets_that_do_not_vary_have_no_relative_error) {
+    make_examples();
+    for (size_t i = 0; i < (size_t)N * T * D; i++) {
+        made.target[i] = 300.1f;
+    }
+    examples_write(
+        "a.npz", (const mha_array[MOST_ARRAYS]){ARRAY("query", MHA_FLOAT32, made.query, N, T, D),
+                     ARRAY("target", MHA_FLOAT32, made.target, N, T, D)});
+    run_and_find(WORDS("train", "arrays", "--data", "a.npz", "--eval-data", "a.npz", "--steps", "0",
+                     "-o", "run"),
+        "; the targets do not vary\n");
+    assert_json_holds("run/run.json", "\"eval_relative_error\": null");
+}
+END_TEST
+
+/* Weights to start from are checked before a run stands on them. */
+START_TEST(weights_that_are_not_finite_are_refused) {
+    static double w[D * D], bad[D * D];
+    static const int64_t heads = 1;
+    write_classes("a.npz");
+    static const struct {
+        double number;
+        const char *text;
+    } cases[] = {{NAN, "w.npz: wk[2, 3] is nan\n"},
+        {1e300, "w.npz: wk[2, 3] is 1e+300, beyond the largest float\n"}};
+    for (size_t i = 0; i < 2; i++) {
+        bad[2 * D + 3] = cases[i].number;
+        examples_write(
+            "w.npz", (const mha_array[MOST_ARRAYS]){ARRAY("wq", MHA_FLOAT64, w, D, D),
+                         ARRAY("wk", MHA_FLOAT64, bad, D, D), ARRAY("wv", MHA_FLOAT64, w, D, D),
+                         ARRAY("wo", MHA_FLOAT64, w, D, D),
+                         {.name = "heads", .dtype = MHA_INT64, .data = &heads}});
+        assert_program_refuses(
+            WORDS("train", "arrays", "--data", "a.npz", "--weights", "w.npz", "-o", "run"),
+            cases[i].text);
+    }
+}
+END_TEST
+
+/* An update on a batch in which nothing counts has no loss. */
+START_TEST(a_batch_without_a_counted_position_has_no_loss) {
+    make_examples();
+    static unsigned char count[N * T];
+    count[0] = 1;
+    examples_write(
+        "a.npz", (const mha_array[MOST_ARRAYS]){ARRAY("query", MHA_FLOAT32, made.query, N, T, D),
+                     ARRAY("target", MHA_FLOAT32, made.target, N, T, D),
+                     ARRAY("count", MHA_BOOL, count, N, T)});
+    struct outcome outcome = run_well(WORDS("train", "arrays", "--data", "a.npz", "--batch", "1",
+        "--steps", "12", "--eval-every", "1", "-o", "run"));
+    outcome_free(&outcome);
+    struct log_row *rows;
+    size_t number, with_loss = 0;
+    ck_assert_int_eq(run_read_log(&rows, &number, folder_path("run"), NULL), MHA_OK);
+    ck_assert_uint_eq(number, 13);
+    for (size_t i = 0; i < number; i++) {
+        with_loss += isnan(rows[i].loss) ? 0 : 1;
+    }
+    ck_assert_uint_eq(with_loss, 1); /* once in the epoch */
+    free(rows);
+}
+END_TEST
+
 /* A misspelt name would be a silent loss. */
 START_TEST(arrays_that_are_not_read_are_named) {
     make_examples();
@@ -249,6 +354,11 @@ Suite *train_arrays_suite(void) {
     tcase_add_test(program, a_nan_in_the_data_is_named);
     tcase_add_test(program, unusable_options_are_refused);
     tcase_add_test(program, changed_data_are_noticed);
+    tcase_add_test(program, changed_held_out_data_are_noticed);
+    tcase_add_test(program, a_run_goes_on_with_other_held_out_data);
+    tcase_add_test(program, targets_that_do_not_vary_have_no_relative_error);
+    tcase_add_test(program, weights_that_are_not_finite_are_refused);
+    tcase_add_test(program, a_batch_without_a_counted_position_has_no_loss);
     tcase_add_test(program, arrays_that_are_not_read_are_named);
     tcase_add_test(program, the_task_is_listed);
     suite_add_tcase(suite, program);

@@ -4,9 +4,10 @@
 
 #include <check.h>
 
-TCase *npz_header_case(void);  /* headers of .npy members */
-TCase *npz_refusal_case(void); /* broken .npz files */
-TCase *replace_case(void);     /* replacement of a file */
-TCase *reports_npz_case(void); /* names of members */
+TCase *npz_header_case(void);    /* headers of .npy members */
+TCase *npz_refusal_case(void);   /* broken .npz files */
+TCase *npz_directory_case(void); /* what their directories claim */
+TCase *replace_case(void);       /* replacement of a file */
+TCase *reports_npz_case(void);   /* names of members */
 
 #endif

@@ -12,8 +12,10 @@
 mha_status array_find(const mha_array **array, const mha_arrays *arrays, const char *name,
     const char *path, mha_error *error) {
     *array = mha_arrays_find(arrays, name);
+    const bool has_names = mha_arrays_find(arrays, "") == NULL;
     return *array != NULL ? MHA_OK
-                          : mha_fail(error, MHA_ERROR_FORMAT, "%s: no array '%s'", path, name);
+                          : mha_fail(error, MHA_ERROR_FORMAT, "%s: no array '%s'%s", path, name,
+                                has_names ? "" : "; a .npy file holds one array without a name");
 }
 
 const char *array_dtype(const mha_array *array) {
@@ -62,6 +64,14 @@ size_t array_first_not_finite(const mha_array *array, size_t first) {
     return first;
 }
 
+size_t array_first_not_float(const mha_array *array, size_t first) {
+    const size_t count = mha_array_count(array);
+    while (first < count && isfinite((float)number_at(array, first))) {
+        first++;
+    }
+    return first;
+}
+
 /* "[0, 3, 1]" */
 struct index_text {
     char text[MHA_SHAPE_TEXT_SIZE];
@@ -86,6 +96,10 @@ static struct index_text show_index(const mha_array *array, size_t index) {
 mha_status array_refuse_number(
     const mha_array *array, size_t index, const char *what, const char *path, mha_error *error) {
     const double number = number_at(array, index);
+    if (isfinite(number)) {
+        return mha_fail(error, MHA_ERROR_NOT_FINITE, "%s: %s%s is %g, beyond the largest float%s",
+            path, array->name, show_index(array, index).text, number, what);
+    }
     /* A NaN's sign means nothing to its reader, and printf shows it. */
     const char *shown = isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
     return mha_fail(error, MHA_ERROR_NOT_FINITE, "%s: %s%s is %s%s", path, array->name,
@@ -102,15 +116,17 @@ void tell_left_out(const mha_arrays *arrays, bool (*is_read)(const void *, const
     const void *context, const char *path) {
     enum { NAMED = 5, NAME_LENGTH = 80 };
     char names[NAMED * (NAME_LENGTH + 2) + 1] = "";
+    const size_t array_count = mha_arrays_count(arrays);
     size_t count = 0, used = 0;
-    for (size_t i = 0; i < mha_arrays_count(arrays); i++) {
+    for (size_t i = 0; i < array_count + mha_arrays_skipped_count(arrays); i++) {
         const mha_array *array = mha_arrays_at(arrays, i);
-        if (is_read(context, array)) {
+        if (array != NULL && is_read(context, array)) {
             continue;
         }
         if (count < NAMED) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s",
-                count > 0 ? ", " : "", NAME_LENGTH, array->name);
+                count > 0 ? ", " : "", NAME_LENGTH,
+                array != NULL ? array->name : mha_arrays_skipped_at(arrays, i - array_count));
         }
         count++;
     }
@@ -153,8 +169,7 @@ mha_status array_widen(mha_array *array, void **converted, mha_error *error) {
     return MHA_OK;
 }
 
-/* The integer at an index of an array of bool, uint8 or int64. */
-static int64_t integer_at(const mha_array *array, size_t index) {
+int64_t array_integer_at(const mha_array *array, size_t index) {
     return array->dtype == MHA_INT64 ? ((const int64_t *)array->data)[index]
                                      : ((const unsigned char *)array->data)[index];
 }
@@ -173,7 +188,7 @@ static mha_status read_allowed(
         return mha_fail(error, MHA_ERROR_MEMORY, "no memory for %zu bytes", count);
     }
     for (size_t i = 0; i < count; i++) {
-        const int64_t value = integer_at(array, i);
+        const int64_t value = array_integer_at(array, i);
         if (value != 0 && value != 1) {
             return mha_fail(error, MHA_ERROR_MASK,
                 "%s: %s%s is %" PRId64 ", neither 0 (blocked) nor 1 (allowed)", path, array->name,
@@ -206,7 +221,7 @@ static mha_status read_lengths(struct array_mask *mask, const mha_array *array,
             shape->batch * sizeof *mask->lengths);
     }
     for (size_t b = 0; b < shape->batch; b++) {
-        mask->lengths[b] = integer_at(array, b);
+        mask->lengths[b] = array_integer_at(array, b);
     }
     mask->mask.lengths = mask->lengths;
     return MHA_OK;

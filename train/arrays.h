@@ -28,7 +28,10 @@ mha_status array_check_axis(const mha_array *array, const mha_array *other, size
 /* Index of the first number from `first` on that is NaN or infinite; the count of a floating array
  * when there is none. */
 size_t array_first_not_finite(const mha_array *array, size_t first);
-/* Refuses number `index` of a floating array: "query[0, 3, 1] is nan", and what follows. */
+/* The same for numbers that are NaN or infinite once they are rounded to float. */
+size_t array_first_not_float(const mha_array *array, size_t first);
+/* Refuses number `index` of a floating array: "query[0, 3, 1] is nan", or beyond the largest float,
+ * and what follows. */
 mha_status array_refuse_number(
     const mha_array *array, size_t index, const char *what, const char *path, mha_error *error);
 /* Every number of a floating array must be finite. */
@@ -38,6 +41,9 @@ mha_status array_check_finite(const mha_array *array, const char *path, mha_erro
  * when all are read. */
 void tell_left_out(const mha_arrays *arrays, bool (*is_read)(const void *, const mha_array *),
     const void *context, const char *path);
+
+/* The integer at an index of an array of bool, uint8 or int64. */
+int64_t array_integer_at(const mha_array *array, size_t index);
 
 /* Copies count numbers of a floating array, from number `first` on, to floats or doubles: exactly,
  * or from double to float rounded. */

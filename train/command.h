@@ -4,7 +4,7 @@
 
 #include <mha/status.h>
 
-/* Exit statuses. 130 and 143 follow from SIGINT and SIGTERM. */
+/* Exit statuses. 129, 130 and 143 follow from SIGHUP, SIGINT and SIGTERM. */
 enum {
     STATUS_DONE = 0,
     STATUS_FAILED = 1, /* a check failed, or the training diverged */

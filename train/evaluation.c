@@ -8,6 +8,7 @@ struct sums {
     double loss;    /* sum over answers, or over target entries */
     double counted; /* answers, or target entries */
     double correct;
+    double origin; /* the first target, from which the others are measured: */
     double target, target_squared;
 };
 
@@ -27,9 +28,10 @@ static void add_chunk(struct sums *sums, const struct trainer *trainer, size_t c
         if (batch->counted != NULL && batch->counted[row] == 0) {
             continue;
         }
-        entries += shape->width;
-        for (size_t i = 0; i < shape->width; i++) {
-            const double target = (double)batch->target[row * shape->width + i];
+        for (size_t i = 0; i < shape->width; i++, entries++) {
+            const double number = (double)batch->target[row * shape->width + i];
+            sums->origin = sums->counted + (double)entries > 0.0 ? sums->origin : number;
+            const double target = number - sums->origin;
             sums->target += target;
             sums->target_squared += target * target;
         }
@@ -49,7 +51,7 @@ static struct score score_of(const struct sums *sums, enum task_loss loss) {
     } else {
         const double mean = sums->target / sums->counted;
         const double variance = sums->target_squared / sums->counted - mean * mean;
-        result.relative_error = result.loss / variance;
+        result.relative_error = variance > 0.0 ? result.loss / variance : (double)NAN;
     }
     return result;
 }

@@ -24,7 +24,7 @@ static void print_help(FILE *out) {
     fputs("\n  --help     this text; `mha COMMAND --help` tells about one command\n"
           "  --version  the version\n\n"
           "Exit status: 0 done; 1 a check failed or the training diverged; 2 wrong use, unusable "
-          "input, or\nthe system refused; 130 or 143 interrupted, run saved.\n",
+          "input, or\nthe system refused; 129, 130 or 143 interrupted, run saved.\n",
         out);
 }
 
@@ -35,9 +35,10 @@ static int run_command(const struct command *command, int argc, char **argv) {
     return command->run(argc, argv);
 }
 
-/* A standard descriptor that is closed would be given to the next file, and messages written into it. */
+/* A standard descriptor that is closed would be given to the next file, and messages written into it.
+ * Writing to this one fails, as to one that is closed. */
 static void open_standard_descriptors(void) {
-    for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+    for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
         if (fd > STDERR_FILENO) {
             close(fd);
             return;

@@ -1,12 +1,14 @@
 #include "options.h"
 
 #include "command.h"
+#include "settings.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ size_t parse_bytes(const struct argp_state *state, const char *option, const cha
     char digits[32] = "";
     length -= shift > 0 ? 1 : 0;
     if (length < sizeof digits) {
-        memcpy(digits, text, length);
+        snprintf(digits, sizeof digits, "%.*s", (int)length, text);
     }
     char *end;
     errno = 0;
@@ -83,30 +85,6 @@ size_t parse_bytes(const struct argp_state *state, const char *option, const cha
             text, (size_t)SIZE_MAX);
     }
     return (size_t)number << shift;
-}
-
-static const struct {
-    const char *name;
-    mha_causal causal;
-} causal_names[] = {
-    {"off", MHA_CAUSAL_OFF},
-    {"square", MHA_CAUSAL_SQUARE},
-    {"top-left", MHA_CAUSAL_TOP_LEFT},
-    {"bottom-right", MHA_CAUSAL_BOTTOM_RIGHT},
-};
-
-const char *causal_name(mha_causal causal) {
-    return causal_names[causal].name;
-}
-
-bool causal_from_name(mha_causal *causal, const char *name) {
-    for (size_t i = 0; i < sizeof causal_names / sizeof *causal_names; i++) {
-        if (strcmp(causal_names[i].name, name) == 0) {
-            *causal = causal_names[i].causal;
-            return true;
-        }
-    }
-    return false;
 }
 
 enum { KEY_BATCH = 0x100, KEY_TARGET, KEY_SOURCE, KEY_WIDTH, KEY_HEADS, KEY_CAUSAL, KEY_SEED };

@@ -44,8 +44,4 @@ void apply_sizes(mha_shape *shape, const struct shape_options *given, bool one_l
 /* -h as --help: a child of every command's parser; has no input. */
 extern const struct argp help_argp;
 
-/* "off", "square", "top-left", "bottom-right": what run.json and messages call an alignment. */
-const char *causal_name(mha_causal causal);
-bool causal_from_name(mha_causal *causal, const char *name);
-
 #endif

@@ -43,19 +43,23 @@ static void format_time(char *text, size_t size, double seconds) {
 static void format_status(char *text, size_t size, const struct progress *progress, size_t step,
     double seconds, double loss, double accuracy) {
     const double rate = seconds > 0.0 ? (double)step / seconds : 0.0;
-    char left[32], score[48] = "";
+    char left[32], shown[48] = "", score[48] = "";
     format_time(left, sizeof left, rate > 0.0 ? (double)(progress->steps - step) / rate : 0.0);
     if (!isnan(accuracy)) {
         snprintf(score, sizeof score, progress->terminal ? ", %.1f %%" : ", accuracy %.2f %%",
             100.0 * accuracy);
     }
+    if (!isnan(loss)) { /* there are held-out examples */
+        snprintf(
+            shown, sizeof shown, progress->terminal ? ", loss %.2g" : ", held-out loss %.4g", loss);
+    }
     const int decimals = rate < 10.0 ? 2 : 0;
     if (progress->terminal) {
-        snprintf(text, size, "%zu/%zu, %.*f steps/s, %s left, loss %.2g%s", step, progress->steps,
-            decimals, rate, left, loss, score);
+        snprintf(text, size, "%zu/%zu, %.*f steps/s, %s left%s%s", step, progress->steps, decimals,
+            rate, left, shown, score);
     } else {
-        snprintf(text, size, "step %zu of %zu, %.*f steps/s, %s left, held-out loss %.4g%s", step,
-            progress->steps, decimals, rate, left, loss, score);
+        snprintf(text, size, "step %zu of %zu, %.*f steps/s, %s left%s%s", step, progress->steps,
+            decimals, rate, left, shown, score);
     }
 }
 

@@ -17,9 +17,11 @@ void print_score(const char *what, const struct score *score, const struct train
     const double loss = plain(score->loss);
     if (trainer->form.loss == TASK_CROSS_ENTROPY) {
         printf("%s: loss %.4g nats, accuracy %.2f %%\n", what, loss, 100.0 * score->accuracy);
+    } else if (isnan(score->relative_error)) {
+        printf("%s: loss %.4g; the targets do not vary\n", what, loss);
     } else {
         printf("%s: loss %.4g, relative error %.3g (loss / variance of the target)\n", what, loss,
-            plain(score->relative_error));
+            score->relative_error);
     }
     if (task->compare != NULL) {
         task->compare(stdout, loss, trainer->data);

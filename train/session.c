@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "session_files.h"
 #include "stop.h"
@@ -79,15 +80,20 @@ static mha_status finish_files(struct session *session, mha_error *error) {
     return session_save(session, result->stopped_by != 0 ? "interrupted" : "done", error);
 }
 
-/* A run that failed keeps what it saved last, and says so. */
-static void fail_files(struct session *session, mha_error *error) {
-    session_write_json(session, "failed", NULL);
+static void add_to_error(mha_error *error, const char *consequence) {
     if (error != NULL) {
         const mha_error reason = *error;
-        mha_fail(error, reason.status,
-            "%s; the run is saved up to step %zu, --resume goes on from there", reason.text,
-            session->result->saved_step);
+        mha_fail(error, reason.status, "%s; %s", reason.text, consequence);
     }
+}
+
+/* A run that failed keeps what it saved last, and says so. */
+static void fail_files(struct session *session, mha_error *error) {
+    char saved[96];
+    session_write_json(session, "failed", NULL);
+    snprintf(saved, sizeof saved, "the run is saved up to step %zu, --resume goes on from there",
+        session->result->saved_step);
+    add_to_error(error, saved);
 }
 
 /* Trains, and closes the files in whatever state the run ends. */
@@ -122,6 +128,7 @@ mha_status session_run(struct session_result *result, struct trainer *trainer,
         run_folder_abandon(&folder);
     } else if ((status = run_folder_publish(&folder, error)) != MHA_OK) {
         session_close_log(&session, NULL);
+        add_to_error(error, "the new run is complete in the folder, --resume goes on with it");
     } else {
         status = run_to_end(&session, error);
     }
@@ -136,7 +143,7 @@ mha_status session_resume(struct session_result *result, struct trainer *trainer
     stop_catch();
     mha_status status;
     if (state->step == trainer->settings.steps) {
-        status = session_remake(&session, error);
+        status = session_remake(&session, options->shortened, error);
     } else {
         status = session_restart(&session, error);
         if (status == MHA_OK) {

@@ -12,17 +12,18 @@ struct session_options {
     const char *folder;
     bool force; /* replace a folder that holds our run.json */
     bool quiet;
+    bool shortened; /* of a run that goes on: it has fewer steps to make than its checkpoint says */
 };
 
 /* What came out. */
 struct session_result {
     struct run_state state;
     size_t saved_step; /* updates that the checkpoint has seen */
-    int stopped_by;    /* SIGINT or SIGTERM, 0 when none */
+    int stopped_by;    /* SIGINT, SIGTERM or SIGHUP, 0 when none */
     bool diverged;     /* update state.step + 1 was refused */
 };
 
-/* Trains in options->folder. The trainer is new. SIGINT and SIGTERM end the run after the update in
+/* Trains in options->folder. The trainer is new. SIGINT, SIGTERM and SIGHUP end the run after the update in
  * hand, and what there is is saved; a second one ends the program at once.
  * A run that cannot start leaves the folder as it was. An update that is not finite is refused: the
  * last log row shows it and the checkpoint stays as it was saved last. So it does when a file cannot be

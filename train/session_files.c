@@ -173,13 +173,16 @@ mha_status session_restart(struct session *session, mha_error *error) {
     return status;
 }
 
-mha_status session_remake(struct session *session, mha_error *error) {
+mha_status session_remake(struct session *session, bool shortened, mha_error *error) {
     const struct run_state *state = &session->result->state;
     struct kept_log kept;
     mha_status status = run_keep_log(
         &kept, session->folder, state->step, session->trainer->settings.eval_every, true, error);
     if (status == MHA_OK) {
-        status = run_cut_log(&kept, session->folder, error);
+        status = shortened ? write_checkpoint(session, error) : MHA_OK;
+        if (status == MHA_OK) {
+            status = run_cut_log(&kept, session->folder, error);
+        }
         run_kept_log_free(&kept);
     }
     return status == MHA_OK ? write_rest(session, "done", error) : status;

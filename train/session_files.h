@@ -40,8 +40,8 @@ mha_status session_stage(struct session *session, mha_error *error);
 /* The files of a run that goes on; the log is open then. */
 mha_status session_restart(struct session *session, mha_error *error);
 
-/* The files of a run that has made all its steps. */
-mha_status session_remake(struct session *session, mha_error *error);
+/* The files of a run that has made all its steps; the checkpoint too when the run was shortened. */
+mha_status session_remake(struct session *session, bool shortened, mha_error *error);
 
 mha_status session_close_log(struct session *session, mha_error *error);
 

@@ -35,7 +35,16 @@ struct settings {
     double validation;     /* share of `data` that is held out where there is no eval_data */
     size_t max_bytes;      /* largest array that is read; 0 for the default of <mha/io.h> */
     const char *weights;   /* path of the file that training started from; NULL for drawn weights */
-    uint64_t fingerprint;  /* of the task's data, so that a run never meets other data; 0 unknown */
+    uint64_t eval_fingerprint; /* of eval_data; 0 unknown, as when another file is named */
+    uint64_t fingerprint; /* of the task's data, so that a run never meets other data; 0 unknown */
 };
+
+/* What options, run.json and messages call them; from a name false when there is none like it. */
+const char *schedule_name(enum schedule schedule); /* "constant", "linear", "cosine" */
+bool schedule_from_name(enum schedule *schedule, const char *name);
+const char *task_loss_name(enum task_loss loss); /* "mse", "cross-entropy" */
+bool task_loss_from_name(enum task_loss *loss, const char *name);
+const char *causal_name(mha_causal causal); /* "off", "square", "top-left", "bottom-right" */
+bool causal_from_name(mha_causal *causal, const char *name);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const int stop_signals[] = {SIGINT, SIGTERM};
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
 
 static volatile sig_atomic_t requested;

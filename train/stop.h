@@ -1,4 +1,4 @@
-/* A request to stop, by SIGINT or SIGTERM. */
+/* A request to stop, by SIGINT, SIGTERM or SIGHUP. */
 #ifndef TRAIN_STOP_H
 #define TRAIN_STOP_H
 

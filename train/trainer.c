@@ -36,10 +36,8 @@ static mha_status open_data(struct trainer *trainer, mha_error *error) {
         status = task->open(&trainer->data, &trainer->settings, error);
     }
     if (status == MHA_OK && task->adapt != NULL) {
-        status = task->adapt(&trainer->settings, &trainer->form, trainer->data, error);
-        if (status == MHA_OK) {
-            status = check_shape(trainer, error);
-        }
+        task->adapt(&trainer->settings, &trainer->form, trainer->data);
+        status = check_shape(trainer, error);
     }
     trainer->settings.loss = trainer->form.loss;
     return status;
@@ -94,18 +92,32 @@ static mha_status create_arrays(struct trainer *trainer, mha_error *error) {
     return MHA_OK;
 }
 
-/* A run that knows its data is not continued or scored with other data. */
-static mha_status check_fingerprint(struct trainer *trainer, mha_error *error) {
-    const uint64_t found = trainer->task->fingerprint(trainer->data);
-    const uint64_t known = trainer->settings.fingerprint;
-    if (known != 0 && known != found) {
+/* A run that knows what a file of its data held is not continued or scored when that has changed;
+ * *known becomes what was found where it is 0. */
+static mha_status check_fingerprint(
+    uint64_t *known, uint64_t found, const char *path, mha_error *error) {
+    if (*known != 0 && *known != found) {
         return mha_fail(error, MHA_ERROR_FORMAT,
-            "%s has changed: its fingerprint is %016" PRIx64 ", the run's is %016" PRIx64,
-            trainer->settings.words != NULL ? trainer->settings.words : trainer->settings.data,
-            found, known);
+            "%s has changed: its fingerprint is %016" PRIx64 ", the run's is %016" PRIx64, path,
+            found, *known);
     }
-    trainer->settings.fingerprint = found;
+    *known = found;
     return MHA_OK;
+}
+
+static mha_status check_fingerprints(struct trainer *trainer, mha_error *error) {
+    const struct task *task = trainer->task;
+    struct settings *settings = &trainer->settings;
+    mha_status status = MHA_OK;
+    if (task->fingerprint != NULL) {
+        status = check_fingerprint(&settings->fingerprint, task->fingerprint(trainer->data),
+            settings->words != NULL ? settings->words : settings->data, error);
+    }
+    if (status == MHA_OK && task->eval_fingerprint != NULL && settings->eval_data != NULL) {
+        status = check_fingerprint(&settings->eval_fingerprint,
+            task->eval_fingerprint(trainer->data), settings->eval_data, error);
+    }
+    return status;
 }
 
 mha_status trainer_create(struct trainer *trainer, const struct task *task,
@@ -116,8 +128,8 @@ mha_status trainer_create(struct trainer *trainer, const struct task *task,
     trainer->settings = *settings;
     trainer->batch.mask.causal = settings->causal;
     mha_status status = open_data(trainer, error);
-    if (status == MHA_OK && task->fingerprint != NULL) {
-        status = check_fingerprint(trainer, error);
+    if (status == MHA_OK) {
+        status = check_fingerprints(trainer, error);
     }
     if (status == MHA_OK) {
         status = create_layer(trainer, error);
@@ -212,6 +224,16 @@ static void fill_step(struct trainer *trainer, size_t n) {
     trainer->task->fill(&trainer->batch, trainer->settings.shape.batch, &rng, trainer->data);
 }
 
+/* Whether any position of the batch counts in the loss. */
+static bool batch_counts(const struct trainer *trainer, const mha_class_score *classes) {
+    const unsigned char *counted = trainer->batch.counted;
+    if (trainer->form.loss == TASK_CROSS_ENTROPY) {
+        return classes->counted > 0;
+    }
+    const mha_shape *shape = &trainer->settings.shape;
+    return counted == NULL || memchr(counted, 1, shape->batch * shape->target_length) != NULL;
+}
+
 mha_status trainer_step(
     struct step_result *result, struct trainer *trainer, size_t n, mha_error *error) {
     const mha_shape *shape = &trainer->settings.shape;
@@ -239,6 +261,9 @@ mha_status trainer_step(
     if (!isfinite(result->loss)) {
         return mha_fail(error, MHA_ERROR_NOT_FINITE, "the loss is %s",
             isnan(result->loss) ? "nan" : "infinite");
+    }
+    if (!batch_counts(trainer, &classes)) {
+        result->loss = (double)NAN;
     }
     return mha_sgd_step(trainer->weights, trainer->velocity, trainer->gradients,
         trainer->weight_count, result->gradient_norm, &sgd, error);

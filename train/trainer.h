@@ -16,7 +16,7 @@ struct trainer {
     mha_layer *layer;
     mha_tape *tape;
     size_t weight_count; /* 4 D D */
-    mha_real *weights;   /* (4,D,D): wq wk wv wo, drawn from default_rng(seed) */
+    mha_real *weights;   /* (4,D,D): wq wk wv wo, drawn from default_rng(seed) at first */
     mha_real *gradients; /* (4,D,D) */
     mha_real *velocity;  /* (4,D,D) */
     mha_real *output;    /* (B,T,D) */
@@ -36,17 +36,17 @@ const mha_mask *trainer_mask(const struct trainer *trainer);
 
 /* What update n, counted from 1, did. */
 struct step_result {
-    double loss;
+    double loss; /* NaN when no position of the batch counted */
     double learning_rate;
     double gradient_norm; /* before clipping */
 };
 
-/* Update n on the batch of default_rng([seed, 1, n]). MHA_ERROR_NOT_FINITE when loss or gradient
+/* Update n on its batch, which the task fills or draws from default_rng([seed, 1, n]). MHA_ERROR_NOT_FINITE when loss or gradient
  * norm are not finite, or a weight would be; the weights are then as before. */
 mha_status trainer_step(
     struct step_result *result, struct trainer *trainer, size_t n, mha_error *error);
 
-/* lr min(1, n/warmup) f(n), f of the schedule over settings->steps; n from 1. */
+/* lr min(1, n/warmup) f(n), f of the schedule over schedule_steps, or steps; n from 1. */
 double learning_rate_at(const struct settings *settings, size_t n);
 
 /* A score over many examples; NaN where the loss has no such score. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "arrays.h"
 #include "options.h"
 
 enum { KEY_MAX_BYTES = 0x300, KEY_LAYOUT, KEY_PREFIX, KEY_HEADS, LARGEST_HEADS = 1 << 30 };
@@ -74,6 +75,29 @@ mha_status name_layout_option(const mha_error *found, mha_error *error) {
     return mha_fail(error, found->status, "%s%s", found->text, option);
 }
 
+mha_status weight_set_check(
+    const mha_weight_set *set, mha_dtype dtype, const char *path, mha_error *error) {
+    static const char *const names[] = {"wq", "wk", "wv", "wo"};
+    const size_t D = set->width, bytes = D * D * mha_dtype_bytes(set->dtype);
+    for (size_t i = 0; i < 4; i++) {
+        const mha_array matrix = {.name = names[i],
+            .dtype = set->dtype,
+            .rank = 2,
+            .dims = {D, D},
+            .data = (const char *)set->matrices + i * bytes};
+        const size_t bad = dtype == MHA_FLOAT32 ? array_first_not_float(&matrix, 0)
+                                                : array_first_not_finite(&matrix, 0);
+        if (bad < D * D) {
+            return array_refuse_number(&matrix, bad, "", path, error);
+        }
+    }
+    return MHA_OK;
+}
+
+static bool is_weight(const void *context, const mha_array *array) {
+    return mha_weight_set_holds(context, array) || strcmp(array->name, "heads") == 0;
+}
+
 mha_status load_weight_set(mha_weight_set *set, const char *path, const mha_layout_hint *hint,
     size_t max_bytes, mha_error *error) {
     mha_arrays *arrays;
@@ -81,6 +105,9 @@ mha_status load_weight_set(mha_weight_set *set, const char *path, const mha_layo
     mha_status status = mha_arrays_read(&arrays, path, max_bytes, error);
     if (status == MHA_OK) {
         status = mha_weight_set_take(set, arrays, path, hint, error);
+    }
+    if (status == MHA_OK) {
+        tell_left_out(arrays, is_weight, set, path);
     }
     mha_arrays_free(arrays);
     return status;

@@ -17,6 +17,11 @@ extern const struct argp files_argp;
  * input is a mha_layout_hint. */
 extern const struct argp layout_argp;
 
+/* Every number of the weights must be finite, also once it is rounded to dtype: MHA_ERROR_NOT_FINITE
+ * naming the first that is not. path names the file in messages. */
+mha_status weight_set_check(
+    const mha_weight_set *set, mha_dtype dtype, const char *path, mha_error *error);
+
 /* The layout of that name; argp_error for another. */
 mha_layout parse_layout(const struct argp_state *state, const char *option, const char *text);
 

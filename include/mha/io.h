@@ -11,8 +11,10 @@
  * complex numbers, text, dates, records, Python objects, 8-bit floats, long double.
  *
  * Files are not trusted. Names, sizes, shapes and offsets are checked against each other and against
- * the real length of the file before memory is taken for them. An array that needs more than
- * max_bytes in memory is refused; max_bytes 0 stands for mha_max_bytes_default(). */
+ * the real length of the file before memory is taken for them. bool bytes above 1 are refused.
+ * max_bytes bounds the memory of each array, not of the whole file; one that comes in Fortran order
+ * counts twice where it has to be transposed. max_bytes 0 stands for mha_max_bytes_default(). Messages
+ * count numbers from 0. */
 #ifndef MHA_IO_H
 #define MHA_IO_H
 
@@ -71,8 +73,11 @@ size_t mha_max_bytes_default(void);
 mha_status mha_npy_read(mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
 
 /* Reads all members of a .npz file whose names end in ".npy", stored or deflated, in any order;
- * others are left out. Refused are duplicate names, encrypted members, wrong checksums, payloads that
- * disagree with their header, and members that claim to unpack more than deflate can. */
+ * others are left out, and only their names are kept. Refused before anything is unpacked are
+ * directories that disagree with the local headers, duplicate names, encrypted members, and members
+ * that claim more than deflate can make of their bytes or than max_bytes allows. A payload that
+ * disagrees with its header is known when that header is unpacked, a wrong checksum only when the
+ * whole member is. */
 mha_status mha_npz_read(mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
 
 /* Reads a .safetensors file: a header of JSON and tensors that cover the rest of the file without a
@@ -88,33 +93,39 @@ mha_status mha_arrays_read(
 void mha_arrays_free(mha_arrays *arrays); /* NULL is allowed */
 
 size_t mha_arrays_count(const mha_arrays *arrays);
-/* Arrays by position, in the order of the file, and by name; NULL when there is none. They belong to
- * arrays. */
+/* Arrays by position, in the order of the file (of a .safetensors file: of its header), and by name;
+ * NULL when there is none. They belong to arrays. */
 const mha_array *mha_arrays_at(const mha_arrays *arrays, size_t index);
 const mha_array *mha_arrays_find(const mha_arrays *arrays, const char *name);
 /* A string of the file's metadata, which belongs to arrays; NULL when there is none. */
 const char *mha_arrays_metadata(const mha_arrays *arrays, const char *key);
+/* Names of members that are no arrays (.npz only), in the order of the file; NULL behind the last. They
+ * belong to arrays. */
+size_t mha_arrays_skipped_count(const mha_arrays *arrays);
+const char *mha_arrays_skipped_at(const mha_arrays *arrays, size_t index);
 
 /* ---- writing ---- */
 
 /* Replaces the file at path as a whole, or creates it: size bytes are written beside it under a
  * temporary name, flushed to disk and renamed, so that a reader sees the old file or the new one.
- * An existing file keeps its permissions; one that is write-protected, or no regular file, is
+ * An existing file keeps its permissions, and its owner and group where the system allows; one that is write-protected, or no regular file, is
  * refused. A symbolic link stays, and the file it points to is replaced. On failure path is as it
  * was and nothing else is left; only when the last step fails, the flushing of the folder, the new
  * file stands there already. MHA_ERROR_FILE names the file and the system's reason. */
 mha_status mha_file_replace(const char *path, const void *bytes, size_t size, mha_error *error);
 
 /* The functions below replace the file at path as mha_file_replace does. MHA_ERROR_ARGUMENT for a
- * name that is missing, given twice, not UTF-8 or too long, for a rank above MHA_ARRAY_RANK and for
- * an unknown dtype; MHA_ERROR_SIZE for dims whose product does not fit; MHA_ERROR_MEMORY and
+ * name that is missing, given twice, not UTF-8 or too long (in a .npz file also for control characters), for a rank above MHA_ARRAY_RANK and for
+ * an unknown dtype; MHA_ERROR_SIZE for dims that, those of 0 left out,
+ * make more than PTRDIFF_MAX bytes; MHA_ERROR_MEMORY and
  * MHA_ERROR_FILE. */
 
 /* Writes one array as numpy.save would; its name does not matter. */
 mha_status mha_npy_write(const char *path, const mha_array *array, mha_error *error);
 
 /* Writes path as numpy.savez would: one uncompressed .npy member an array, in the given order,
- * dated 1980-01-01, so that equal arrays give equal files. */
+ * dated 1980-01-01, so that equal arrays give equal files. MHA_ERROR_SIZE for more than 4096 arrays, or
+ * names of more than 400 000 bytes together, which mha_npz_read would not take. */
 mha_status mha_npz_write(const char *path, const mha_array *arrays, size_t count, mha_error *error);
 
 /* A string of the metadata of a .safetensors file. */

@@ -15,8 +15,9 @@
  * Four square matrices under other common names (Wq, w_q, W_q, W_Q, q, wq.weight and the like) are
  * found too, but such names do not tell (in,out) from (out,in): the layout must then be named.
  *
- * This layer has no biases: a bias in a torch file is left out when it is all zero and refused
- * otherwise. */
+ * This layer has no biases: one that stands beside the weights, behind the same prefix (in_proj_bias,
+ * q_proj.bias, bq, b_q, bias_q, q_bias, q.bias, b_qkv and the like), is left out when it is all zero
+ * and refused otherwise. */
 #ifndef MHA_LAYOUTS_H
 #define MHA_LAYOUTS_H
 

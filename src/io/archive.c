@@ -1,15 +1,16 @@
 #include "io/archive.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    MEMBERS_MOST = 4096,
-    /* libzip looks at every entry of the directory, takes some 250 bytes of memory for each, and
-     * compares names of equal hashes one by one, before it tells how many there are. This bounds
-     * both, and leaves MEMBERS_MOST members more than 200 bytes each for their names. */
-    OPENING_BYTES_MOST = 1 << 20
+    /* libzip looks at every entry of the directory and at the local header of its member, takes some
+     * 250 bytes of memory for each, and compares names of equal hashes one by one, before it tells
+     * how many there are. This bounds all of it, and leaves ARCHIVE_MEMBERS_MOST members more than 200 bytes
+     * each for their names, which stand in both places. */
+    OPENING_BYTES_MOST = 2 << 20
 };
 
 mha_status archive_status(zip_error_t *cause) {
@@ -68,9 +69,9 @@ static mha_status check_claims(const archive *a, const char *path, mha_error *er
             continue;
         }
         const uint64_t count = claimed_members(a, tail + i);
-        if (count > MEMBERS_MOST) {
+        if (count > ARCHIVE_MEMBERS_MOST) {
             return mha_fail(error, MHA_ERROR_FORMAT, "%s: %llu members are more than %d", path,
-                (unsigned long long)count, (int)MEMBERS_MOST);
+                (unsigned long long)count, (int)ARCHIVE_MEMBERS_MOST);
         }
     }
     return MHA_OK;
@@ -143,17 +144,49 @@ static zip_int64_t serve(void *self, void *data, zip_uint64_t size, zip_source_c
 
 static mha_status refuse(archive *a, zip_error_t *cause, const char *path, mha_error *error) {
     if (a->allowance == 0) {
-        return mha_fail(error, MHA_ERROR_FORMAT, "%s: its zip directory is longer than %d bytes",
-            path, (int)OPENING_BYTES_MOST);
+        return mha_fail(error, MHA_ERROR_FORMAT,
+            "%s: its zip directory and local headers have more than %d bytes", path,
+            (int)OPENING_BYTES_MOST);
     }
     if (zip_error_code_zip(cause) == ZIP_ER_NOZIP) {
         return mha_fail(error, MHA_ERROR_FORMAT,
-            "%s is not an .npz file or is cut short: no zip directory in its %llu bytes", path,
-            (unsigned long long)a->file.size);
+            "%s is not an .npz file or is cut short: no usable zip directory in its %llu bytes",
+            path, (unsigned long long)a->file.size);
+    }
+    if (zip_error_code_zip(cause) == ZIP_ER_INCONS) {
+        return mha_fail(error, MHA_ERROR_FORMAT,
+            "%s: the zip directory contradicts itself or its members: %s", path,
+            zip_error_strerror(cause));
     }
     return mha_fail(error, archive_status(cause), "%s: %s", path, zip_error_strerror(cause));
 }
 
+/* On failure the source is gone too. */
+static zip_t *open_source(archive *a, int flags, zip_error_t *cause) {
+    zip_source_t *source = zip_source_function_create(serve, a, cause);
+    zip_t *zip = source == NULL ? NULL : zip_open_from_source(source, flags, cause);
+    if (source != NULL && zip == NULL) {
+        zip_source_free(source);
+    }
+    return zip;
+}
+
+/* Which name two members have: libzip does not tell while it checks. Leaves the zip open. */
+static mha_status refuse_name(archive *a, zip_error_t *cause, const char *path, mha_error *error) {
+    a->allowance = OPENING_BYTES_MOST;
+    a->zip = open_source(a, ZIP_RDONLY, cause);
+    const zip_int64_t count = a->zip == NULL ? 0 : zip_get_num_entries(a->zip, 0);
+    for (zip_int64_t i = 0; i < count && count <= ARCHIVE_MEMBERS_MOST; i++) {
+        const char *name = zip_get_name(a->zip, (zip_uint64_t)i, 0);
+        if (name != NULL && zip_name_locate(a->zip, name, 0) != i) {
+            return mha_fail(error, MHA_ERROR_FORMAT, "%s: two members have the name %.*s", path,
+                (int)ARCHIVE_NAME_SHOWN, name);
+        }
+    }
+    return mha_fail(error, MHA_ERROR_FORMAT, "%s: two members have one name", path);
+}
+
+/* ZIP_CHECKCONS: the directory must agree with the local headers, which other programs read. */
 static mha_status open_zip(archive *a, const char *path, mha_error *error) {
     mha_status status = check_claims(a, path, error);
     if (status != MHA_OK) {
@@ -161,11 +194,10 @@ static mha_status open_zip(archive *a, const char *path, mha_error *error) {
     }
     zip_error_t cause;
     zip_error_init(&cause);
-    zip_source_t *source = zip_source_function_create(serve, a, &cause);
-    a->zip = source == NULL ? NULL : zip_open_from_source(source, ZIP_RDONLY, &cause);
+    a->zip = open_source(a, ZIP_RDONLY | ZIP_CHECKCONS, &cause);
     if (a->zip == NULL) {
-        status = refuse(a, &cause, path, error);
-        zip_source_free(source);
+        const bool twice = zip_error_code_zip(&cause) == ZIP_ER_EXISTS;
+        status = (twice ? refuse_name : refuse)(a, &cause, path, error);
     }
     zip_error_fini(&cause);
     return status;
@@ -173,9 +205,9 @@ static mha_status open_zip(archive *a, const char *path, mha_error *error) {
 
 static mha_status count_members(archive *a, const char *path, mha_error *error) {
     const zip_int64_t count = zip_get_num_entries(a->zip, 0);
-    if (count < 0 || count > MEMBERS_MOST) {
+    if (count < 0 || count > ARCHIVE_MEMBERS_MOST) {
         return mha_fail(error, MHA_ERROR_FORMAT, "%s: %lld members are more than %d", path,
-            (long long)count, (int)MEMBERS_MOST);
+            (long long)count, (int)ARCHIVE_MEMBERS_MOST);
     }
     a->count = (uint64_t)count;
     a->allowance = UINT64_MAX;

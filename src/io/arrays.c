@@ -32,15 +32,69 @@ size_t mha_dtype_bytes(mha_dtype dtype) {
 }
 
 size_t mha_array_count(const mha_array *array) {
-    size_t count = 1;
-    bool fits = true;
+    size_t count = 0, bytes = 0;
+    array_measure(&count, &bytes, array, 1);
+    return count;
+}
+
+bool array_measure(size_t *count, size_t *bytes, const mha_array *array, size_t size) {
+    size_t numbers = 1, all = 0;
+    bool empty = false, counted = true;
     for (size_t i = 0; i < array->rank; i++) {
-        if (array->dims[i] == 0) {
-            return 0;
-        }
-        fits = fits && size_multiply(&count, count, array->dims[i]);
+        const size_t length = array->dims[i];
+        empty = empty || length == 0;
+        counted = counted && (length == 0 || size_multiply(&numbers, numbers, length));
     }
-    return fits ? count : SIZE_MAX;
+    const bool fits = counted && size_multiply(&all, numbers, size);
+    *count = empty ? 0 : counted ? numbers : SIZE_MAX;
+    *bytes = empty ? 0 : fits ? all : SIZE_MAX;
+    return fits && all <= PTRDIFF_MAX;
+}
+
+mha_status array_check(size_t *bytes, const mha_array *array, mha_error *error) {
+    if (array->rank > MHA_ARRAY_RANK) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "has %zu axes, more than %d", array->rank,
+            (int)MHA_ARRAY_RANK);
+    }
+    if ((unsigned)array->dtype >= MHA_DTYPE_COUNT) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "has the unknown dtype %d", (int)array->dtype);
+    }
+    size_t count = 0;
+    if (!array_measure(&count, bytes, array, mha_dtype_bytes(array->dtype))) {
+        char shape[MHA_SHAPE_TEXT_SIZE];
+        return mha_fail(error, MHA_ERROR_SIZE, "of shape %s has %smore than %zu bytes",
+            mha_array_shape_text(shape, array),
+            count == 0 ? "0 bytes, but without its axes of length 0 it would have " : "",
+            (size_t)PTRDIFF_MAX);
+    }
+    if (count > 0 && array->data == NULL) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "has no data");
+    }
+    return MHA_OK;
+}
+
+mha_status array_check_named(
+    size_t *bytes, const mha_array *array, size_t index, const char *path, mha_error *error) {
+    if (array->name == NULL) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %zu has no name", path, index);
+    }
+    mha_error reason;
+    const mha_status status = array_check(bytes, array, &reason);
+    return status == MHA_OK
+               ? MHA_OK
+               : mha_fail(error, status, "%s: array %s %s", path, array->name, reason.text);
+}
+
+/* Callers of this library only read data, so that the struct calls it const. */
+void array_free_data(const mha_array *array) {
+    void *data = NULL;
+    memcpy(&data, &array->data, sizeof data);
+    free(data);
+}
+
+bool ends_in(const char *text, const char *ending) {
+    const size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
 const char *mha_array_shape_text(char text[MHA_SHAPE_TEXT_SIZE], const mha_array *array) {
@@ -83,6 +137,8 @@ struct mha_arrays {
     void *by_name;
     size_t text_count, text_room;
     named_text **texts;
+    size_t skipped_count, skipped_room;
+    char **skipped;
 };
 
 static int compare_names(const void *a, const void *b) {
@@ -108,13 +164,6 @@ static void *grow(void *list, size_t count, size_t *room) {
         *room = more / sizeof(void *);
     }
     return grown;
-}
-
-/* The caller of this library only reads data, so that the struct calls it const. */
-static void free_data(const mha_array *array) {
-    void *data = NULL;
-    memcpy(&data, &array->data, sizeof data);
-    free(data);
 }
 
 static mha_status no_memory(const char *name, const char *path, mha_error *error) {
@@ -152,7 +201,7 @@ mha_status arrays_add(mha_arrays *arrays, const mha_array *array, const char *na
         status = add_entry(arrays, e, path, error);
     }
     if (status != MHA_OK) {
-        free_data(array);
+        array_free_data(array);
         free(e);
     }
     return status;
@@ -175,20 +224,38 @@ mha_status arrays_add_metadata(
     return MHA_OK;
 }
 
+mha_status arrays_add_skipped(
+    mha_arrays *arrays, const char *name, const char *path, mha_error *error) {
+    char **skipped = grow(arrays->skipped, arrays->skipped_count, &arrays->skipped_room);
+    if (skipped != NULL) {
+        arrays->skipped = skipped;
+    }
+    char *copy = skipped == NULL ? NULL : strdup(name);
+    if (copy == NULL) {
+        return no_memory(name, path, error);
+    }
+    skipped[arrays->skipped_count++] = copy;
+    return MHA_OK;
+}
+
 void mha_arrays_free(mha_arrays *arrays) {
     if (arrays == NULL) {
         return;
     }
     for (size_t i = 0; i < arrays->count; i++) {
         tdelete(&arrays->entries[i]->array, &arrays->by_name, compare_names);
-        free_data(&arrays->entries[i]->array);
+        array_free_data(&arrays->entries[i]->array);
         free(arrays->entries[i]);
     }
     for (size_t i = 0; i < arrays->text_count; i++) {
         free(arrays->texts[i]);
     }
+    for (size_t i = 0; i < arrays->skipped_count; i++) {
+        free(arrays->skipped[i]);
+    }
     free(arrays->entries);
     free(arrays->texts);
+    free(arrays->skipped);
     free(arrays);
 }
 
@@ -213,4 +280,12 @@ const char *mha_arrays_metadata(const mha_arrays *arrays, const char *key) {
         }
     }
     return NULL;
+}
+
+size_t mha_arrays_skipped_count(const mha_arrays *arrays) {
+    return arrays->skipped_count;
+}
+
+const char *mha_arrays_skipped_at(const mha_arrays *arrays, size_t index) {
+    return index < arrays->skipped_count ? arrays->skipped[index] : NULL;
 }

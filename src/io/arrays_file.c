@@ -5,6 +5,7 @@
 
 #include <mha/status.h>
 
+#include "io/arrays.h"
 #include "io/safetensors.h"
 #include "io/source.h"
 
@@ -38,13 +39,9 @@ static size_t format_of_bytes(const unsigned char bytes[FIRST_BYTES], size_t siz
 }
 
 static size_t format_of_path(const char *path) {
-    const size_t length = strlen(path);
     size_t format = 0;
-    for (; format < FORMAT_COUNT; format++) {
-        const size_t ending = strlen(formats[format].ending);
-        if (length >= ending && strcmp(path + length - ending, formats[format].ending) == 0) {
-            break;
-        }
+    while (format < FORMAT_COUNT && !ends_in(path, formats[format].ending)) {
+        format++;
     }
     return format;
 }

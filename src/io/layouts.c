@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/size.h"
+
 static const char *const layout_names[MHA_LAYOUT_COUNT] = {
     [MHA_LAYOUT_UNKNOWN] = "unknown",
     [MHA_LAYOUT_LESSON] = "lesson",
@@ -80,22 +82,21 @@ static bool is_packed(mha_layout layout) {
     return layout == MHA_LAYOUT_TORCH || layout == MHA_LAYOUT_COMBINED;
 }
 
-/* Whether matrices stand as (out,in). */
-static bool is_transposed(mha_layout layout) {
+bool layout_is_torchs(mha_layout layout) {
     return layout == MHA_LAYOUT_TORCH || layout == MHA_LAYOUT_TORCH_LINEAR;
 }
 
 void layout_dims(size_t dims[2], mha_layout layout, size_t array, size_t width) {
     dims[0] = dims[1] = width;
     if (is_packed(layout) && array == 0) {
-        dims[is_transposed(layout) ? 0 : 1] = (LAYOUT_MATRICES - 1) * width;
+        dims[layout_is_torchs(layout) ? 0 : 1] = (LAYOUT_MATRICES - 1) * width;
     }
 }
 
 placement layout_placement(mha_layout layout, size_t matrix, size_t width) {
     const bool packed = is_packed(layout), last = matrix == LAYOUT_MATRICES - 1;
     placement p = {.array = packed ? last : matrix, .in_stride = width, .out_stride = 1};
-    if (is_transposed(layout)) {
+    if (layout_is_torchs(layout)) {
         p.in_stride = 1;
         p.out_stride = width;
         p.start = packed && !last ? matrix * width * width : 0;
@@ -104,4 +105,15 @@ placement layout_placement(mha_layout layout, size_t matrix, size_t width) {
         p.start = matrix * width;
     }
     return p;
+}
+
+mha_status layout_bytes(
+    size_t *bytes, mha_dtype dtype, size_t width, const char *path, mha_error *error) {
+    size_t squared = 0;
+    if (!size_multiply(&squared, width, width) ||
+        !size_multiply(bytes, squared, LAYOUT_MATRICES * mha_dtype_bytes(dtype))) {
+        return mha_fail(error, MHA_ERROR_SIZE, "%s: %d matrices of width %zu are too large", path,
+            LAYOUT_MATRICES, width);
+    }
+    return MHA_OK;
 }

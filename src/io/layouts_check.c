@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "io/arrays.h"
 
 static const char *dtype_of(const mha_array *array) {
     return array->stored != NULL ? array->stored : mha_dtype_name(array->dtype);
@@ -49,18 +52,16 @@ static mha_status check_shapes(size_t *width, const match *m, const char *path, 
 
 /* ---- biases ---- */
 
-/* "in_proj_bias" for "in_proj_weight", "q_proj.bias" for "q_proj.weight", "b_q" for "W_q"; false where
- * a name has no such companion. */
+/* "q_proj.bias" for "q_proj.weight"; false where a name has no such companion. */
 static bool name_of_bias(char bias[LAYOUT_NAME_SIZE], const char *name) {
     static const char weight[] = "weight";
     const size_t length = strlen(name), tail = sizeof weight - 1;
-    memcpy(bias, name, length + 1);
-    if (length >= tail && strcmp(name + length - tail, weight) == 0) {
-        memcpy(bias + length - tail, "bias", sizeof "bias");
-        return true;
+    if (!ends_in(name, weight)) {
+        return false;
     }
-    bias[0] = 'b';
-    return name[0] == 'w' || name[0] == 'W';
+    memcpy(bias, name, length - tail);
+    memcpy(bias + length - tail, "bias", sizeof "bias");
+    return true;
 }
 
 static double number_at(const mha_array *array, size_t index) {
@@ -107,11 +108,14 @@ static mha_status check_bias(const match *m, const char *name, const mha_arrays 
     return status;
 }
 
-/* bias_k and bias_v are not added to anything: they are one more key, which counts even when it is
- * zero. */
+/* torch's bias_k and bias_v are not added to anything: they are one more key, which counts even when
+ * it is zero. */
 static mha_status check_added_key(
     const match *m, const mha_arrays *arrays, const char *path, mha_error *error) {
     const mha_array *added;
+    if (!layout_is_torchs(m->naming->layout)) {
+        return MHA_OK;
+    }
     const mha_status status = find_beside(&added, m, "bias_k", arrays, path, error);
     if (added != NULL) {
         return mha_fail(error, MHA_ERROR_FORMAT,
@@ -120,11 +124,32 @@ static mha_status check_added_key(
     return status;
 }
 
+/* The biases of one matrix each, whatever the weights are called: "bq", "b_Q", "q_bias". */
+static mha_status check_lettered(
+    const match *m, const mha_arrays *arrays, const char *path, mha_error *error) {
+    static const char *const forms[][2] = {
+        {"b", ""}, {"b_", ""}, {"bias_", ""}, {"", "_bias"}, {"", ".bias"}};
+    static const char letters[] = "qkvoQKVO";
+    mha_status status = MHA_OK;
+    for (size_t i = 0; status == MHA_OK && i < sizeof forms / sizeof *forms; i++) {
+        for (const char *letter = letters; status == MHA_OK && *letter != '\0'; letter++) {
+            char name[LAYOUT_NAME_SIZE];
+            snprintf(name, sizeof name, "%s%c%s", forms[i][0], *letter, forms[i][1]);
+            status = check_bias(m, name, arrays, path, error);
+        }
+    }
+    return status;
+}
+
 static mha_status check_biases(
     const match *m, const mha_arrays *arrays, const char *path, mha_error *error) {
+    static const char *const packed[] = {"in_proj_bias", "b_qkv", "bqkv"};
     mha_status status = check_added_key(m, arrays, path, error);
+    for (size_t i = 0; status == MHA_OK && i < sizeof packed / sizeof *packed; i++) {
+        status = check_bias(m, packed[i], arrays, path, error);
+    }
     if (status == MHA_OK) {
-        status = check_bias(m, "in_proj_bias", arrays, path, error);
+        status = check_lettered(m, arrays, path, error);
     }
     for (size_t i = 0; status == MHA_OK && i < m->naming->count; i++) {
         char bias[LAYOUT_NAME_SIZE];

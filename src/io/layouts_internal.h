@@ -9,8 +9,10 @@
 
 #define layout_namings   mha_layout_namings
 #define layout_naming    mha_layout_naming
+#define layout_bytes     mha_layout_bytes
 #define layout_dims      mha_layout_dims
 #define layout_placement mha_layout_placement
+#define layout_is_torchs mha_layout_is_torchs
 #define match_check      mha_match_check
 #define match_heads      mha_match_heads
 #define match_name       mha_match_name
@@ -39,8 +41,15 @@ extern const naming layout_namings[LAYOUT_NAMINGS];
 /* The naming that a layout is written with. */
 const naming *layout_naming(mha_layout layout);
 
+/* Whether the layout is one of torch's, whose matrices stand as (out,in). */
+bool layout_is_torchs(mha_layout layout);
+
 /* The shape of one array of a layout. */
 void layout_dims(size_t dims[2], mha_layout layout, size_t array, size_t width);
+
+/* Bytes of the four matrices; MHA_ERROR_SIZE when they are too many. */
+mha_status layout_bytes(
+    size_t *bytes, mha_dtype dtype, size_t width, const char *path, mha_error *error);
 
 /* Entry (i,j) of a matrix, (in,out), is number start + i in_stride + j out_stride of the array. */
 typedef struct placement {

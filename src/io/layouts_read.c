@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
-
 /* ---- what is wanted ---- */
 
 /* The layout of the metadata, MHA_LAYOUT_UNKNOWN when they name none. */
@@ -99,11 +97,10 @@ static void copy_matrix(
 static mha_status copy_matrices(
     mha_weight_set *set, const match *m, const char *path, mha_error *error) {
     const size_t width = set->width, number = mha_dtype_bytes(set->dtype);
-    size_t bytes;
-    if (!size_multiply(&bytes, width, width) || !size_multiply(&bytes, bytes, number) ||
-        !size_multiply(&bytes, bytes, LAYOUT_MATRICES)) {
-        return mha_fail(error, MHA_ERROR_SIZE, "%s: %d matrices of width %zu are too large", path,
-            LAYOUT_MATRICES, width);
+    size_t bytes = 0;
+    const mha_status status = layout_bytes(&bytes, set->dtype, width, path, error);
+    if (status != MHA_OK) {
+        return status;
     }
     unsigned char *block = malloc(bytes > 0 ? bytes : 1);
     set->prefix = malloc(m->prefix_length + 1);
@@ -114,7 +111,9 @@ static mha_status copy_matrices(
             error, MHA_ERROR_MEMORY, "%s: no memory for weights of %zu bytes", path, bytes);
     }
     match_name(set->prefix, m->prefix_length + 1, m, "");
-    memcpy(set->taken, m->arrays, m->naming->count * sizeof *m->arrays);
+    for (size_t i = 0; i < m->naming->count; i++) {
+        set->taken[i] = m->arrays[i];
+    }
     for (size_t i = 0; i < LAYOUT_MATRICES; i++) {
         const placement p = layout_placement(m->layout, i, width);
         copy_matrix(block + i * width * width * number, set->dtype, m->arrays[p.array], &p, width);

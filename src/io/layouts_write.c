@@ -6,16 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
-
-static bool ends_in(const char *text, const char *ending) {
-    const size_t length = strlen(text), tail = strlen(ending);
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
-static bool is_torch(mha_layout layout) {
-    return layout == MHA_LAYOUT_TORCH || layout == MHA_LAYOUT_TORCH_LINEAR;
-}
+#include "io/arrays.h"
 
 static mha_status check_request(const char *path, const mha_weight_set *set, mha_layout layout,
     const char *prefix, mha_error *error) {
@@ -33,7 +24,7 @@ static mha_status check_request(const char *path, const mha_weight_set *set, mha
             "%s: names of the layout %s have no prefix, '%.200s' is given", path,
             mha_layout_name(layout), prefix);
     }
-    if (set->heads == 0 && !is_torch(layout)) {
+    if (set->heads == 0 && !layout_is_torchs(layout)) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "%s: the layout %s says how many heads there are, name the heads", path,
             mha_layout_name(layout));
@@ -103,19 +94,19 @@ mha_status mha_weight_set_write(const char *path, const mha_weight_set *set, mha
         return status;
     }
     written w = {.name_size = strlen(before) + LAYOUT_NAME_SIZE, .heads = (int64_t)set->heads};
-    size_t bytes = mha_dtype_bytes(set->dtype) * LAYOUT_MATRICES;
-    if (!size_multiply(&bytes, bytes, set->width) || !size_multiply(&bytes, bytes, set->width)) {
-        return mha_fail(error, MHA_ERROR_SIZE, "%s: %d matrices of width %zu are too large", path,
-            LAYOUT_MATRICES, set->width);
+    size_t bytes = 0;
+    status = layout_bytes(&bytes, set->dtype, set->width, path, error);
+    if (status != MHA_OK) {
+        return status;
     }
-    w.block = malloc(bytes);
+    w.block = malloc(bytes > 0 ? bytes : 1);
     w.names = calloc(LAYOUT_ARRAYS_MOST, w.name_size);
     if (w.block == NULL || w.names == NULL) {
         status = mha_fail(
             error, MHA_ERROR_MEMORY, "%s: no memory for weights of %zu bytes", path, bytes);
     } else {
         fill(&w, set, layout, before);
-        if (!is_torch(layout) && ends_in(path, ".npz")) {
+        if (!layout_is_torchs(layout) && ends_in(path, ".npz")) {
             w.arrays[w.count++] =
                 (mha_array){.name = "heads", .dtype = MHA_INT64, .data = &w.heads};
         }

@@ -1,10 +1,7 @@
 #include "io/npy.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/size.h"
 
 static const char *const descrs[MHA_DTYPE_COUNT] = {
     [MHA_BOOL] = "|b1",
@@ -20,32 +17,6 @@ enum {
 };
 
 const unsigned char npy_magic[NPY_MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
-
-mha_status npy_check(size_t *bytes, const mha_array *array, mha_error *error) {
-    if (array->rank > MHA_ARRAY_RANK) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "has %zu axes, more than %d", array->rank,
-            (int)MHA_ARRAY_RANK);
-    }
-    if ((unsigned)array->dtype >= MHA_DTYPE_COUNT) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "has the unknown dtype %d", (int)array->dtype);
-    }
-    size_t product = mha_dtype_bytes(array->dtype);
-    bool empty = false, fits = true;
-    for (size_t i = 0; i < array->rank; i++) {
-        empty = empty || array->dims[i] == 0;
-        fits = fits && (array->dims[i] == 0 || size_multiply(&product, product, array->dims[i]));
-    }
-    if (!fits) {
-        char shape[MHA_SHAPE_TEXT_SIZE];
-        return mha_fail(error, MHA_ERROR_SIZE, "of shape %s has more than %zu bytes",
-            mha_array_shape_text(shape, array), (size_t)SIZE_MAX);
-    }
-    *bytes = empty ? 0 : product;
-    if (!empty && array->data == NULL) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "has no data");
-    }
-    return MHA_OK;
-}
 
 size_t npy_print(unsigned char header[NPY_PRINT_MOST], const mha_array *array) {
     char shape[MHA_SHAPE_TEXT_SIZE];

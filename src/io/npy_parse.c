@@ -19,12 +19,20 @@ typedef struct reader {
 } reader;
 
 static mha_status malformed(const reader *r) {
+    if (r->at == r->length) {
+        return mha_fail(r->error, MHA_ERROR_FORMAT,
+            "the .npy header is malformed: it ends too early, after %zu characters", r->length);
+    }
     return mha_fail(r->error, MHA_ERROR_FORMAT,
         "the .npy header is malformed at character %zu of %zu", r->at + 1, r->length);
 }
 
+static bool is_space(char character) {
+    return character == ' ' || (character >= '\t' && character <= '\r' && character != '\v');
+}
+
 static void skip_spaces(reader *r) {
-    while (r->at < r->length && r->text[r->at] == ' ') {
+    while (r->at < r->length && is_space(r->text[r->at])) {
         ++r->at;
     }
 }
@@ -89,16 +97,17 @@ static bool is_order(char mark) {
     return mark == '<' || mark == '>' || mark == '=' || mark == '|';
 }
 
-/* '=' is the order of the machine that reads, as numpy.load takes it; this one is little-endian.
- * '|', or nothing, stands where there is no order: before numbers of one byte. */
+/* '=', '|' or no mark is the order of the machine that reads, as numpy.load takes it; this one is
+ * little-endian. '?' is another name of b1. */
 static mha_status parse_descr(
     stored_layout *layout, const char *descr, size_t length, const reader *r) {
-    char order = '|';
-    const char *kind = descr;
-    if (length > 0 && is_order(descr[0])) {
-        order = *kind++;
+    const bool marked = length > 0 && is_order(descr[0]);
+    const char *kind = descr + (marked ? 1 : 0);
+    size_t kind_length = length - (marked ? 1 : 0);
+    if (is(kind, kind_length, "?")) {
+        kind = "b1";
+        kind_length = 2;
     }
-    const size_t kind_length = length - (size_t)(kind - descr);
     layout->type = NULL;
     for (size_t i = 0; i < STORED_COUNT; i++) {
         const char *npy = stored_dtypes[i].npy;
@@ -109,12 +118,7 @@ static mha_status parse_descr(
     if (layout->type == NULL) {
         return refuse_dtype(descr, length, r);
     }
-    if (order == '|' && layout->type->bytes > 1) {
-        return mha_fail(r->error, MHA_ERROR_FORMAT,
-            "dtype '%s' has %zu bytes, and does not say in which order", quote(descr, length).text,
-            layout->type->bytes);
-    }
-    layout->big_endian = order == '>';
+    layout->big_endian = descr[0] == '>';
     return MHA_OK;
 }
 
@@ -236,7 +240,8 @@ static mha_status parse_dictionary(mha_array *array, stored_layout *layout, read
             return mha_fail(r->error, MHA_ERROR_FORMAT, "the .npy header has no '%s'", keys[key]);
         }
     }
-    return take(r, "\n") && r->at == r->length ? MHA_OK : malformed(r);
+    skip_spaces(r);
+    return r->at == r->length ? MHA_OK : malformed(r);
 }
 
 mha_status npy_parse(

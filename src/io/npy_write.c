@@ -1,12 +1,13 @@
 #include <mha/io.h>
 
+#include "io/arrays.h"
 #include "io/npy.h"
 #include "io/replace.h"
 
 mha_status mha_npy_write(const char *path, const mha_array *array, mha_error *error) {
     size_t bytes = 0;
     mha_error reason;
-    mha_status status = npy_check(&bytes, array, &reason);
+    mha_status status = array_check(&bytes, array, &reason);
     if (status != MHA_OK) {
         return mha_fail(error, status, "%s: the array %s", path, reason.text);
     }

@@ -11,15 +11,15 @@
 #include "io/source.h"
 
 enum {
-    NAME_SHOWN = 256,         /* bytes of a member's name in a message */
-    DEFLATE_RATIO_MOST = 1032 /* no deflated byte yields more bytes than this */
+    DEFLATE_RATIO_MOST = 1032, /* no deflated byte yields more bytes than this */
+    HEADER_MOST = NPY_PREFIX_MOST + NPY_TEXT_MOST
 };
 
 /* A file being read. */
 typedef struct reading {
     const char *path;
     archive archive;
-    uint64_t packed; /* bytes in the file of the members read so far */
+    uint64_t packed; /* bytes in the file of the members checked so far */
     size_t max_bytes;
     mha_arrays *arrays;
     mha_error *error;
@@ -70,10 +70,15 @@ static mha_status check_end(const member_stream *m, mha_error *error) {
                           (unsigned long long)m->done, (unsigned long long)m->size);
 }
 
-/* ---- one member ---- */
+/* ---- what the zip directory says of members ---- */
 
-/* Refuses what a member's entry in the zip directory promises but the file cannot hold. */
-static mha_status check_member(reading *r, const zip_stat_t *member, mha_error *error) {
+static mha_status member_failure(
+    reading *r, const char *member, mha_status status, const mha_error *reason) {
+    return mha_fail(r->error, status, "%s: member %.*s: %s", r->path, (int)ARCHIVE_NAME_SHOWN,
+        member, reason->text);
+}
+
+static mha_status check_method(const zip_stat_t *member, mha_error *error) {
     if (member->encryption_method != ZIP_EM_NONE) {
         return mha_fail(error, MHA_ERROR_FORMAT, "it is encrypted");
     }
@@ -81,6 +86,12 @@ static mha_status check_member(reading *r, const zip_stat_t *member, mha_error *
         return mha_fail(error, MHA_ERROR_FORMAT,
             "compression method %d is not 0 (stored) or 8 (deflated)", (int)member->comp_method);
     }
+    return MHA_OK;
+}
+
+/* Refuses what a member promises but the file cannot hold, or what is more than is allowed: no number
+ * takes fewer bytes in memory than in the file. */
+static mha_status check_claims(reading *r, const zip_stat_t *member, mha_error *error) {
     if (member->comp_size > r->archive.file.size - r->packed) {
         return mha_fail(error, MHA_ERROR_FORMAT,
             "it claims %llu bytes of a file of %llu bytes, %llu of them taken",
@@ -94,32 +105,49 @@ static mha_status check_member(reading *r, const zip_stat_t *member, mha_error *
         return mha_fail(error, MHA_ERROR_FORMAT, "it claims to unpack %llu bytes from %llu",
             (unsigned long long)member->size, (unsigned long long)member->comp_size);
     }
+    const uint64_t header = member->size < HEADER_MOST ? member->size : HEADER_MOST;
+    if (member->size - header > r->max_bytes) {
+        return mha_fail(error, MHA_ERROR_SIZE,
+            "it claims %llu bytes, more than a header of %d and the %zu of memory allowed",
+            (unsigned long long)member->size, (int)HEADER_MOST, r->max_bytes);
+    }
     return MHA_OK;
 }
 
-static mha_status open_member(member_stream *m, reading *r, zip_uint64_t index, mha_error *error) {
+static mha_status check_member(reading *r, zip_uint64_t index, const char *name) {
     const zip_uint64_t known =
         ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     zip_stat_t member;
+    mha_error reason;
+    mha_status status = MHA_OK;
     if (zip_stat_index(r->archive.zip, index, 0, &member) != 0 || (member.valid & known) != known) {
-        return mha_fail(error, MHA_ERROR_FORMAT, "the zip directory does not say its size");
+        status = mha_fail(&reason, MHA_ERROR_FORMAT, "the zip directory does not say its size");
     }
-    mha_status status = check_member(r, &member, error);
-    if (status != MHA_OK) {
-        return status;
+    if (status == MHA_OK) {
+        status = check_method(&member, &reason);
     }
-    *m = (member_stream){.file = zip_fopen_index(r->archive.zip, index, 0), .size = member.size};
-    if (m->file == NULL) {
-        zip_error_t *cause = zip_get_error(r->archive.zip);
-        return mha_fail(error, archive_status(cause), "%s", zip_error_strerror(cause));
+    if (status == MHA_OK) {
+        status = check_claims(r, &member, &reason);
     }
-    return MHA_OK;
+    return status == MHA_OK ? MHA_OK : member_failure(r, name, status, &reason);
 }
 
-static mha_status member_failure(
-    reading *r, const char *member, mha_status status, const mha_error *reason) {
-    return mha_fail(
-        r->error, status, "%s: member %.*s: %s", r->path, (int)NAME_SHOWN, member, reason->text);
+/* ---- one member ---- */
+
+static mha_status open_member(member_stream *m, reading *r, zip_uint64_t index, mha_error *error) {
+    zip_stat_t member;
+    *m = (member_stream){.file = zip_fopen_index(r->archive.zip, index, 0)};
+    if (m->file == NULL || zip_stat_index(r->archive.zip, index, 0, &member) != 0) {
+        zip_error_t *cause = zip_get_error(r->archive.zip);
+        const mha_status status = archive_status(cause);
+        mha_fail(error, status, "%s", zip_error_strerror(cause));
+        if (m->file != NULL) {
+            zip_fclose(m->file);
+        }
+        return status;
+    }
+    m->size = member.size;
+    return MHA_OK;
 }
 
 /* name is that of the member without ".npy". */
@@ -149,13 +177,6 @@ static mha_status read_member(
     return status;
 }
 
-/* ---- the whole file ---- */
-
-static bool is_array_name(const char *member) {
-    const size_t length = strlen(member), ending = strlen(".npy");
-    return length >= ending && strcmp(member + length - ending, ".npy") == 0;
-}
-
 static mha_status add_member(reading *r, zip_uint64_t index, const char *member) {
     char *name = strdup(member);
     if (name == NULL) {
@@ -163,31 +184,49 @@ static mha_status add_member(reading *r, zip_uint64_t index, const char *member)
             r->path, (unsigned long long)index);
     }
     name[strlen(name) - strlen(".npy")] = '\0';
-    mha_status status = MHA_OK;
-    if (mha_arrays_find(r->arrays, name) != NULL) {
-        status = mha_fail(r->error, MHA_ERROR_FORMAT, "%s: two members have the name %.*s", r->path,
-            (int)NAME_SHOWN, member);
-    } else {
-        status = read_member(r, index, member, name);
-    }
+    const mha_status status = read_member(r, index, member, name);
     free(name);
     return status;
 }
 
-static mha_status read_members(reading *r) {
+/* ---- the whole file ---- */
+
+typedef mha_status visit(reading *r, zip_uint64_t index, const char *member);
+
+/* Visits the members whose names end in ".npy", or the others, until one visit fails. */
+static mha_status visit_members(reading *r, visit *visit_one, bool arrays) {
     mha_status status = MHA_OK;
     for (zip_uint64_t index = 0; status == MHA_OK && index < r->archive.count; index++) {
         const char *member = zip_get_name(r->archive.zip, index, 0);
-        if (member != NULL && is_array_name(member)) {
-            status = add_member(r, index, member);
+        if (member == NULL) {
+            zip_error_t *cause = zip_get_error(r->archive.zip);
+            status = mha_fail(r->error, archive_status(cause), "%s: the name of member %llu: %s",
+                r->path, (unsigned long long)index, zip_error_strerror(cause));
+        } else if (ends_in(member, ".npy") == arrays) {
+            status = visit_one(r, index, member);
         }
     }
     return status;
 }
 
+static mha_status skip_member(reading *r, zip_uint64_t index, const char *member) {
+    (void)index;
+    return arrays_add_skipped(r->arrays, member, r->path, r->error);
+}
+
+/* All that the directory can tell is checked before anything is unpacked. */
+static mha_status read_members(reading *r) {
+    mha_status status = visit_members(r, check_member, true);
+    if (status == MHA_OK) {
+        status = visit_members(r, skip_member, false);
+    }
+    return status == MHA_OK ? visit_members(r, add_member, true) : status;
+}
+
 mha_status mha_npz_read(mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error) {
     *arrays = NULL;
-    reading r = {.path = path, .max_bytes = max_bytes, .arrays = arrays_create(), .error = error};
+    reading r = {.path = path, .arrays = arrays_create(), .error = error};
+    r.max_bytes = max_bytes > 0 ? max_bytes : mha_max_bytes_default();
     if (r.arrays == NULL) {
         return mha_fail(error, MHA_ERROR_MEMORY, "%s: no memory for its arrays", path);
     }

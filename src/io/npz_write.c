@@ -7,6 +7,8 @@
 
 #include <zip.h>
 
+#include "io/arrays.h"
+#include "io/archive.h"
 #include "io/npy.h"
 #include "io/replace.h"
 
@@ -23,22 +25,15 @@ static const unsigned char empty_archive[22] = {'P', 'K', 5, 6};
 
 static mha_status check_array(
     const mha_array *array, size_t index, const char *path, mha_error *error) {
-    if (array->name == NULL) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT, "%s: array %zu has no name", path, index);
-    }
-    const size_t length = strlen(array->name);
+    size_t bytes = 0;
+    const mha_status status = array_check_named(&bytes, array, index, path, error);
+    const size_t length = status == MHA_OK ? strlen(array->name) : 0;
     if (length + sizeof ".npy" > MEMBER_NAME_MOST) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "%s: the name of array %zu has %zu bytes, more than %zu", path, index, length,
             MEMBER_NAME_MOST - sizeof ".npy");
     }
-    size_t bytes = 0;
-    mha_error reason;
-    const mha_status status = npy_check(&bytes, array, &reason);
-    if (status != MHA_OK) {
-        return mha_fail(error, status, "%s: array %s %s", path, array->name, reason.text);
-    }
-    return MHA_OK;
+    return status;
 }
 
 /* The status that a failure of libzip is reported as. */
@@ -56,8 +51,8 @@ static mha_status member_failure(
         return mha_fail(
             error, MHA_ERROR_ARGUMENT, "%s: two arrays have the name %s", path, array->name);
     case ZIP_ER_INVAL:
-        return mha_fail(
-            error, MHA_ERROR_ARGUMENT, "%s: the name %s is not UTF-8", path, array->name);
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "%s: the name %s is not UTF-8, or has control characters", path, array->name);
     default:
         return zip_failure(cause, path, error);
     }
@@ -146,13 +141,33 @@ static mha_status save(zip_source_t *source, const char *path, mha_error *error)
     return replacement_commit(file, error);
 }
 
-mha_status mha_npz_write(
-    const char *path, const mha_array *arrays, size_t count, mha_error *error) {
+/* Each array, and that the reader's limits hold for all of them. */
+static mha_status check_arrays(
+    const mha_array *arrays, size_t count, const char *path, mha_error *error) {
+    size_t names = 0;
+    if (count > ARCHIVE_MEMBERS_MOST) {
+        return mha_fail(error, MHA_ERROR_SIZE, "%s: %zu arrays are more than %d", path, count,
+            (int)ARCHIVE_MEMBERS_MOST);
+    }
     for (size_t i = 0; i < count; i++) {
         mha_status status = check_array(&arrays[i], i, path, error);
         if (status != MHA_OK) {
             return status;
         }
+        names += strlen(arrays[i].name);
+    }
+    if (names > ARCHIVE_NAMES_MOST) {
+        return mha_fail(error, MHA_ERROR_SIZE, "%s: the names have %zu bytes, more than %d", path,
+            names, (int)ARCHIVE_NAMES_MOST);
+    }
+    return MHA_OK;
+}
+
+mha_status mha_npz_write(
+    const char *path, const mha_array *arrays, size_t count, mha_error *error) {
+    const mha_status usable = check_arrays(arrays, count, path, error);
+    if (usable != MHA_OK) {
+        return usable;
     }
     if (count == 0) {
         return mha_file_replace(path, empty_archive, sizeof empty_archive, error);

@@ -90,22 +90,20 @@ static mha_status open_folder(replacement *r, mha_error *error) {
     return r->folder < 0 ? fail(error, r) : MHA_OK;
 }
 
-/* Looks at what stands at the target: *exists, and its mode. */
+/* Looks at what stands at the target. */
 static mha_status inspect_target(
-    bool *exists, mode_t *mode, const replacement *r, mha_error *error) {
-    struct stat target;
-    *exists = fstatat(r->folder, r->name, &target, 0) == 0;
+    bool *exists, struct stat *target, const replacement *r, mha_error *error) {
+    *exists = fstatat(r->folder, r->name, target, 0) == 0;
     if (!*exists) {
         return errno == ENOENT ? MHA_OK : fail(error, r);
     }
-    if (!S_ISREG(target.st_mode)) {
+    if (!S_ISREG(target->st_mode)) {
         return mha_fail(error, MHA_ERROR_FILE, "cannot write %s: it is %s", r->path,
-            S_ISDIR(target.st_mode) ? "a folder" : "not a regular file");
+            S_ISDIR(target->st_mode) ? "a folder" : "not a regular file");
     }
     if (faccessat(r->folder, r->name, W_OK, AT_EACCESS) != 0) {
         return fail(error, r);
     }
-    *mode = target.st_mode & 0777;
     return MHA_OK;
 }
 
@@ -126,10 +124,23 @@ static mha_status open_temporary(replacement *r, mha_error *error) {
     return fail(error, r);
 }
 
-static mha_status keep_mode(const replacement *r, mode_t mode, mha_error *error) {
+/* Whether a change of owner or group that has this result may go on: who may not give files away, or
+ * give them to one whom this system has no number for, keeps them. */
+static bool is_given(int result) {
+    return result == 0 || errno == EPERM || errno == EINVAL;
+}
+
+/* The new file gets permissions, owner and group of the old one; the group also where the owner cannot
+ * be kept. */
+static mha_status keep_ownership(const replacement *r, const struct stat *old, mha_error *error) {
+    const mode_t mode = old->st_mode & 0777;
     struct stat file;
     if (fstat(r->file, &file) != 0 ||
         ((file.st_mode & 0777) != mode && fchmod(r->file, mode) != 0)) {
+        return fail(error, r);
+    }
+    if ((file.st_gid != old->st_gid && !is_given(fchown(r->file, (uid_t)-1, old->st_gid))) ||
+        (file.st_uid != old->st_uid && !is_given(fchown(r->file, old->st_uid, (gid_t)-1)))) {
         return fail(error, r);
     }
     return MHA_OK;
@@ -146,19 +157,19 @@ mha_status replacement_begin(replacement **result, const char *path, mha_error *
     r->folder = -1;
     r->file = -1;
     bool exists = false;
-    mode_t mode = 0;
+    struct stat old;
     mha_status status = resolve(r, error);
     if (status == MHA_OK) {
         status = open_folder(r, error);
     }
     if (status == MHA_OK) {
-        status = inspect_target(&exists, &mode, r, error);
+        status = inspect_target(&exists, &old, r, error);
     }
     if (status == MHA_OK) {
         status = open_temporary(r, error);
     }
     if (status == MHA_OK && exists) {
-        status = keep_mode(r, mode, error);
+        status = keep_ownership(r, &old, error);
     }
     if (status != MHA_OK) {
         replacement_abandon(r);

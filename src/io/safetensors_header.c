@@ -1,13 +1,12 @@
 #include "io/safetensors.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <mha/status.h>
 
-#include "base/size.h"
+#include "io/arrays.h"
 
 enum { KEY_DTYPE, KEY_SHAPE, KEY_OFFSETS, KEY_COUNT };
 
@@ -89,27 +88,14 @@ static mha_status take_offsets(
     return MHA_OK;
 }
 
-/* *bytes of `count` numbers; axes of length 0 do not make up for others whose product does not fit. */
-static bool entry_bytes(size_t *bytes, size_t *count, const safetensors_entry *e) {
-    size_t product = e->type->bytes;
-    for (size_t i = 0; i < e->array.rank; i++) {
-        const size_t length = e->array.dims[i];
-        if (length != 0 && !size_multiply(&product, product, length)) {
-            return false;
-        }
-    }
-    *count = mha_array_count(&e->array);
-    *bytes = *count == 0 ? 0 : product;
-    return true;
-}
-
 static mha_status check_sizes(const safetensors_entry *e, size_t max_bytes, mha_error *error) {
     char shape[MHA_SHAPE_TEXT_SIZE];
     mha_array_shape_text(shape, &e->array);
     size_t bytes = 0, count = 0, memory = 0;
-    if (!entry_bytes(&bytes, &count, e)) {
-        return mha_fail(error, MHA_ERROR_FORMAT, "shape %s of %s needs more than %zu bytes", shape,
-            e->type->safetensors, (size_t)SIZE_MAX);
+    if (!array_measure(&count, &bytes, &e->array, e->type->bytes)) {
+        return mha_fail(error, MHA_ERROR_FORMAT,
+            "the axes of shape %s of %s need more than %zu bytes", shape, e->type->safetensors,
+            (size_t)PTRDIFF_MAX);
     }
     if (bytes != e->end - e->begin) {
         return mha_fail(error, MHA_ERROR_FORMAT,
@@ -117,7 +103,12 @@ static mha_status check_sizes(const safetensors_entry *e, size_t max_bytes, mha_
             e->type->safetensors, bytes, (unsigned long long)e->begin, (unsigned long long)e->end,
             (unsigned long long)(e->end - e->begin));
     }
-    if (!size_multiply(&memory, count, mha_dtype_bytes(e->type->dtype)) || memory > max_bytes) {
+    if (!array_measure(&count, &memory, &e->array, mha_dtype_bytes(e->type->dtype))) {
+        return mha_fail(error, MHA_ERROR_SIZE,
+            "the axes of shape %s of %s need more than %zu bytes", shape,
+            mha_dtype_name(e->type->dtype), (size_t)PTRDIFF_MAX);
+    }
+    if (memory > max_bytes) {
         return mha_fail(error, MHA_ERROR_SIZE,
             "its %zu numbers of %s need more than the %zu bytes of memory allowed", count,
             mha_dtype_name(e->type->dtype), max_bytes);

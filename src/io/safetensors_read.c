@@ -1,7 +1,6 @@
 #include "io/safetensors.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <mha/status.h>
 
@@ -99,7 +98,10 @@ static mha_status read_header(reading *r) {
 
 static mha_status add_metadata(mha_arrays *arrays, reading *r) {
     json_t *metadata = json_object_get(r->header, SAFETENSORS_METADATA);
-    if (metadata != NULL && !json_is_object(metadata)) {
+    if (metadata == NULL || json_is_null(metadata)) {
+        return MHA_OK;
+    }
+    if (!json_is_object(metadata)) {
         return mha_fail(
             r->error, MHA_ERROR_FORMAT, "%s: " SAFETENSORS_METADATA " is not an object", r->path);
     }
@@ -150,13 +152,6 @@ static mha_status add_arrays(
     return MHA_OK;
 }
 
-/* The struct calls data const, for whoever reads arrays. */
-static void free_data(const mha_array *array) {
-    void *data;
-    memcpy(&data, &array->data, sizeof data);
-    free(data);
-}
-
 /* Everything that the header says is checked before memory is taken for data. */
 static mha_status read_tensors(
     mha_arrays *arrays, safetensors_entry *entries, safetensors_entry **order, reading *r) {
@@ -174,7 +169,7 @@ static mha_status read_tensors(
         status = add_arrays(arrays, entries, count, r);
     }
     for (size_t i = 0; i < count; i++) {
-        free_data(&entries[i].array);
+        array_free_data(&entries[i].array);
     }
     return status;
 }

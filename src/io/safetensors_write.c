@@ -7,6 +7,7 @@
 #include <mha/status.h>
 
 #include "base/size.h"
+#include "io/arrays.h"
 #include "io/replace.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -43,47 +44,12 @@ static mha_status no_memory(const writing *w) {
         w->error, MHA_ERROR_MEMORY, "no memory to write %s with %zu arrays", w->path, w->count);
 }
 
+/* Bytes of the numbers of an array that was checked. */
+static size_t array_bytes(const mha_array *array) {
+    return mha_array_count(array) * mha_dtype_bytes(array->dtype);
+}
+
 /* ---- checks ---- */
-
-/* Bytes of the data; false when the dims other than 0 do not multiply to a number that the header
- * can hold. */
-static bool data_bytes(size_t *bytes, const mha_array *array) {
-    size_t product = mha_dtype_bytes(array->dtype);
-    for (size_t i = 0; i < array->rank; i++) {
-        if (array->dims[i] != 0 &&
-            (!size_multiply(&product, product, array->dims[i]) || product > PTRDIFF_MAX)) {
-            return false;
-        }
-    }
-    *bytes = mha_array_count(array) == 0 ? 0 : product;
-    return true;
-}
-
-static mha_status check_array(const mha_array *array, size_t index, const writing *w) {
-    size_t bytes = 0;
-    if (array->name == NULL) {
-        return mha_fail(w->error, MHA_ERROR_ARGUMENT, "%s: array %zu has no name", w->path, index);
-    }
-    if (array->rank > MHA_ARRAY_RANK) {
-        return mha_fail(w->error, MHA_ERROR_ARGUMENT, "%s: array %s has %zu axes, more than %d",
-            w->path, array->name, array->rank, (int)MHA_ARRAY_RANK);
-    }
-    if ((unsigned)array->dtype >= MHA_DTYPE_COUNT) {
-        return mha_fail(w->error, MHA_ERROR_ARGUMENT, "%s: array %s has the unknown dtype %d",
-            w->path, array->name, (int)array->dtype);
-    }
-    if (!data_bytes(&bytes, array)) {
-        char shape[MHA_SHAPE_TEXT_SIZE];
-        return mha_fail(w->error, MHA_ERROR_SIZE,
-            "%s: array %s of shape %s has more than %zu bytes", w->path, array->name,
-            mha_array_shape_text(shape, array), (size_t)PTRDIFF_MAX);
-    }
-    if (bytes > 0 && array->data == NULL) {
-        return mha_fail(
-            w->error, MHA_ERROR_ARGUMENT, "%s: array %s has no data", w->path, array->name);
-    }
-    return MHA_OK;
-}
 
 /* A text that the header can hold. what names it in messages. */
 static mha_status check_text(const char *text, const char *what, const writing *w) {
@@ -169,9 +135,8 @@ static mha_status add_array(const mha_array *array, size_t *at, const writing *w
     if (status != MHA_OK) {
         return status;
     }
-    size_t bytes = 0, end = 0;
-    data_bytes(&bytes, array);
-    if (!size_add(&end, *at, bytes) || end > PTRDIFF_MAX) {
+    size_t end = 0;
+    if (!size_add(&end, *at, array_bytes(array)) || end > PTRDIFF_MAX) {
         return mha_fail(w->error, MHA_ERROR_SIZE, "%s: %zu arrays have more than %zu bytes",
             w->path, w->count, (size_t)PTRDIFF_MAX);
     }
@@ -224,9 +189,7 @@ static mha_status write_file(const char *text, const writing *w) {
     }
     status = write_header(file, text, w);
     for (size_t i = 0; status == MHA_OK && i < w->count; i++) {
-        size_t bytes = 0;
-        data_bytes(&bytes, w->order[i]);
-        status = replacement_write(file, w->order[i]->data, bytes, w->error);
+        status = replacement_write(file, w->order[i]->data, array_bytes(w->order[i]), w->error);
     }
     if (status != MHA_OK) {
         replacement_abandon(file);
@@ -256,7 +219,8 @@ mha_status mha_safetensors_write(const char *path, const mha_array *arrays, size
     const mha_metadata *metadata, size_t metadata_count, mha_error *error) {
     writing w = {.path = path, .count = count, .error = error};
     for (size_t i = 0; i < count; i++) {
-        mha_status status = check_array(&arrays[i], i, &w);
+        size_t bytes = 0;
+        mha_status status = array_check_named(&bytes, &arrays[i], i, path, error);
         if (status != MHA_OK) {
             return status;
         }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "io/arrays.h"
 #include "io/transpose.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -13,38 +13,50 @@
 
 enum { CHUNK_BYTES = 1 << 16 }; /* read at a time */
 
-/* Sets *count. Axes of length 0 do not make up for others whose product does not fit. */
-static mha_status check_sizes(size_t *count, const mha_array *array, const stored_dtype *type,
-    uint64_t left, size_t max_bytes, mha_error *error) {
+/* Whether numbers change places on the way from the order of Fortran: for a moment they are then in
+ * memory twice. */
+static bool is_transposed(const mha_array *array, const stored_layout *layout, size_t count) {
+    return layout->fortran_order && array->rank > 1 && count > 1;
+}
+
+static mha_status check_memory(size_t *count, const mha_array *array, const stored_layout *layout,
+    size_t max_bytes, mha_error *error) {
     char shape[MHA_SHAPE_TEXT_SIZE];
     mha_array_shape_text(shape, array);
-    size_t product = 1, needed = 0, memory = 0;
-    bool empty = false, fits = true;
-    for (size_t i = 0; i < array->rank; i++) {
-        empty = empty || array->dims[i] == 0;
-        fits = fits && (array->dims[i] == 0 || size_multiply(&product, product, array->dims[i]));
+    size_t memory = 0;
+    const char *name = layout->type->name;
+    if (!array_measure(count, &memory, array, mha_dtype_bytes(layout->type->dtype))) {
+        return mha_fail(error, MHA_ERROR_SIZE,
+            "the axes of shape %s of %s need more than %zu bytes", shape, name,
+            (size_t)PTRDIFF_MAX);
     }
-    if (!fits || !size_multiply(&needed, product, type->bytes)) {
-        return mha_fail(error, MHA_ERROR_FORMAT,
-            "shape %s of %s needs more bytes of data than the %llu that are there", shape,
-            type->name, (unsigned long long)left);
-    }
-    needed = empty ? 0 : needed;
-    if (needed != left) {
-        return mha_fail(error, MHA_ERROR_FORMAT,
-            "shape %s of %s needs %zu bytes of data, not the %llu that are there", shape,
-            type->name, needed, (unsigned long long)left);
-    }
-    *count = empty ? 0 : product;
-    if (!size_multiply(&memory, *count, mha_dtype_bytes(type->dtype))) {
-        memory = SIZE_MAX;
-    }
+    const bool twice = is_transposed(array, layout, *count);
+    memory = twice ? 2 * memory : memory; /* below SIZE_MAX: memory is at most PTRDIFF_MAX */
     if (memory > max_bytes) {
         return mha_fail(error, MHA_ERROR_SIZE,
-            "shape %s of %s needs %zu bytes of memory, more than the %zu allowed", shape,
-            type->name, memory, max_bytes);
+            "shape %s of %s needs %zu bytes of memory%s, more than the %zu allowed", shape, name,
+            memory, twice ? " to be transposed" : "", max_bytes);
     }
     return MHA_OK;
+}
+
+/* Sets *count. */
+static mha_status check_sizes(size_t *count, const mha_array *array, const stored_layout *layout,
+    uint64_t left, size_t max_bytes, mha_error *error) {
+    char shape[MHA_SHAPE_TEXT_SIZE];
+    size_t needed = 0;
+    const stored_dtype *type = layout->type;
+    if (!array_measure(count, &needed, array, type->bytes)) {
+        return mha_fail(error, MHA_ERROR_FORMAT,
+            "shape %s of %s needs more bytes of data than the %llu that are there",
+            mha_array_shape_text(shape, array), type->name, (unsigned long long)left);
+    }
+    if (needed != left) {
+        return mha_fail(error, MHA_ERROR_FORMAT,
+            "shape %s of %s needs %zu bytes of data, not the %llu that are there",
+            mha_array_shape_text(shape, array), type->name, needed, (unsigned long long)left);
+    }
+    return check_memory(count, array, layout, max_bytes, error);
 }
 
 static void swap_bytes(unsigned char *numbers, size_t count, size_t bytes) {
@@ -86,7 +98,7 @@ static mha_status refuse_number(
     uint64_t value = 0;
     memcpy(&value, number, type->bytes);
     return mha_fail(error, MHA_ERROR_FORMAT, "number %zu of the data is %llu, which %s cannot hold",
-        index + 1, (unsigned long long)value, mha_dtype_name(type->dtype));
+        index, (unsigned long long)value, mha_dtype_name(type->dtype));
 }
 
 static mha_status read_chunk(
@@ -145,11 +157,11 @@ mha_status stored_read(mha_array *array, const stored_layout *layout, byte_sourc
     array->dtype = type->dtype;
     array->stored = type->name;
     const size_t limit = max_bytes > 0 ? max_bytes : mha_max_bytes_default();
-    mha_status status = check_sizes(&f.count, array, type, source->left, limit, error);
+    mha_status status = check_sizes(&f.count, array, layout, source->left, limit, error);
     if (status == MHA_OK) {
         status = read_numbers(&f, layout, source, error);
     }
-    if (status == MHA_OK && layout->fortran_order && f.count > 1) {
+    if (status == MHA_OK && is_transposed(array, layout, f.count)) {
         status = make_row_major(&f, array, error);
     }
     if (status != MHA_OK) {

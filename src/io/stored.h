@@ -16,7 +16,7 @@ typedef struct stored_dtype {
     const char *name;        /* "float16" */
     const char *npy;         /* kind and bytes of a .npy descr, "f2"; NULL when it has none */
     const char *safetensors; /* "F16" */
-    size_t bytes;            /* of one number */
+    size_t bytes;            /* of one number; no more than it has in memory */
     mha_dtype dtype;         /* in memory */
     /* Converts count numbers in the machine's byte order. False, at a number that has no place in
      * memory: a bool that is neither 0 nor 1, a uint64 of 2^63 or more; *bad is its index. */
@@ -36,7 +36,7 @@ typedef struct stored_layout {
 /* Reads the data of an array whose rank and dims are set: sets dtype, stored, and data to memory of
  * its own (malloc; also for no numbers at all), row-major. source must have exactly the bytes that
  * shape and type need, else MHA_ERROR_FORMAT with both numbers; MHA_ERROR_SIZE when the array needs
- * more than max_bytes in memory; both before memory is taken. Memory grows with the bytes that come,
+ * more than max_bytes in memory, twice its size where it is transposed; both before memory is taken. Memory grows with the bytes that come,
  * so that a source which ends early costs no more than it holds. Texts name neither file nor array. */
 mha_status stored_read(mha_array *array, const stored_layout *layout, byte_source *source,
     size_t max_bytes, mha_error *error);

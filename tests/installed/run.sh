@@ -80,3 +80,22 @@ if command -v ${CXX%% *} > /dev/null; then
         -o "$scratch/headers"
     run "$scratch/headers"
 fi
+
+# make_alone ARGUMENT...: the rules of src/install.mk without the rest of the Makefile.
+make_alone() {
+    (unset MAKEFLAGS MFLAGS && make -s -f "$scratch/alone.mk" "BUILD=$scratch/alone" "$@")
+}
+printf '%s\n' 'FORCE:' 'VERSION := 0' 'include src/install.mk' > "$scratch/alone.mk"
+
+# Of a folder only the PREFIX it begins with moves with prefix.
+make_alone PREFIX=/a LIBDIR=/a/lib/a/b INCLUDEDIR=/b/a/include "$scratch/alone/mha.pc"
+# shellcheck disable=SC2016 # ${prefix} is pkg-config's
+for line in 'libdir=${prefix}/lib/a/b' 'includedir=/b/a/include'; do
+    grep -qxF "$line" "$scratch/alone/mha.pc" || fail "mha.pc lacks $line"
+done
+for target in install uninstall; do
+    ! make_alone PREFIX= DESTDIR="$scratch/refused" "$target" > /dev/null 2> "$scratch/said" ||
+        fail "make $target takes an empty PREFIX"
+    grep -qF 'PREFIX is empty: give PREFIX=/' "$scratch/said" || fail "make $target: $(cat "$scratch/said")"
+done
+test ! -e "$scratch/refused" || fail 'an empty PREFIX was written to'

@@ -8,6 +8,7 @@
 #include "apply_pass.h"
 #include "memory.h"
 #include "options.h"
+#include "same_file.h"
 #include "weights_file.h"
 
 /* What is written, each with the shape of a value of the layer. */
@@ -44,7 +45,7 @@ static size_t add_saturating(size_t a, size_t b) {
 }
 
 /* Refuses what cannot fit into the machine, before the system lends memory that it does not have:
- * every value of the layer, and with gradients its gradient. */
+ * every value of the layer, with gradients its gradient, and the results. */
 static mha_status check_memory(const struct apply_input *input, mha_error *error) {
     const size_t number = mha_dtype_bytes(input->dtype), most = mha_max_bytes_default();
     size_t bytes = 0;
@@ -52,6 +53,10 @@ static mha_status check_memory(const struct apply_input *input, mha_error *error
         const size_t one = mha_value_shape_of((mha_value)value, &input->shape).count * number;
         bytes = add_saturating(bytes, one);
         bytes = add_saturating(bytes, input->has_gradient ? one : 0);
+    }
+    for (size_t i = 0; i < RESULT_COUNT; i++) {
+        const size_t one = mha_value_shape_of(results[i].value, &input->shape).count * number;
+        bytes = add_saturating(bytes, is_wanted(i, input) ? one : 0);
     }
     return bytes / 4 <= most ? MHA_OK
                              : mha_fail(error, MHA_ERROR_MEMORY,
@@ -99,22 +104,52 @@ static mha_status compute(
                                        : apply_pass_f32(&arrays, error);
 }
 
+static mha_array result_array(size_t i, const void *data, const struct apply_input *input) {
+    const mha_value_shape shape = mha_value_shape_of(results[i].value, &input->shape);
+    mha_array array = {
+        .name = results[i].name, .dtype = input->dtype, .rank = shape.rank, .data = data};
+    memcpy(array.dims, shape.dims, shape.rank * sizeof *shape.dims);
+    return array;
+}
+
 static mha_status write_results(const char *path, void *const data[RESULT_COUNT],
     const struct apply_input *input, mha_error *error) {
     mha_array arrays[RESULT_COUNT];
     size_t count = 0;
     for (size_t i = 0; i < RESULT_COUNT; i++) {
         if (data[i] != NULL) {
-            const mha_value_shape shape = mha_value_shape_of(results[i].value, &input->shape);
-            mha_array *array = &arrays[count++];
-            *array = (mha_array){.name = results[i].name,
-                .dtype = input->dtype,
-                .rank = shape.rank,
-                .data = data[i]};
-            memcpy(array->dims, shape.dims, shape.rank * sizeof *shape.dims);
+            arrays[count++] = result_array(i, data[i], input);
         }
     }
     return mha_arrays_write(path, arrays, count, NULL, 0, error);
+}
+
+/* A result that is not finite, of inputs that all are, has overflowed: it is written, and told. */
+static void tell_overflow(
+    const char *path, void *const data[RESULT_COUNT], const struct apply_input *input) {
+    for (size_t i = 0; i < RESULT_COUNT; i++) {
+        const mha_array array = result_array(i, data[i], input);
+        const size_t bad = data[i] == NULL ? SIZE_MAX : array_first_not_finite(&array, 0);
+        if (bad < mha_array_count(&array)) {
+            mha_error error;
+            array_refuse_number(&array, bad, ", its terms are too large", path, &error);
+            complain("%s", error.text);
+            return;
+        }
+    }
+}
+
+/* OUT must not take the place of what the results were made from. */
+static mha_status check_output(const struct apply_request *request, mha_error *error) {
+    const char *const read[] = {request->input, request->weights};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+        if (read[i] != NULL && is_same_file(request->output, read[i])) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "-o %s is the file %s that is read, whose arrays would be lost", request->output,
+                read[i]);
+        }
+    }
+    return MHA_OK;
 }
 
 static mha_status apply(
@@ -129,6 +164,9 @@ static mha_status apply(
     }
     if (status == MHA_OK) {
         status = write_results(request->output, data, input, error);
+    }
+    if (status == MHA_OK) {
+        tell_overflow(request->output, data, input);
     }
     for (size_t i = 0; i < RESULT_COUNT; i++) {
         free(data[i]);
@@ -192,7 +230,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 static int run_request(const struct apply_request *request) {
     struct apply_input input;
     mha_error error;
-    mha_status status = apply_input_read(&input, request, &error);
+    mha_status status = check_output(request, &error);
+    if (status != MHA_OK) {
+        complain("%s", error.text);
+        return STATUS_USAGE;
+    }
+    status = apply_input_read(&input, request, &error);
     if (status == MHA_OK) {
         status = apply(&input, request, &error);
     }
@@ -224,7 +267,7 @@ static int run(int argc, char **argv) {
             "  wq wk wv wo  (D,D) each, and heads, or the weights in another layout;\n"
             "               not with --weights\n"
             "of which query and weights are needed. A key is seen when --causal, lengths and mask "
-            "all allow it; a query that sees no key has output and gradients 0.\n\n"
+            "all allow it; a query that sees no key has output 0 and adds 0 to every gradient.\n\n"
             "OUT holds output (B,T,D) and the attention weights of each head, weights (B,h,T,S); "
             "with grad_output also grad_query, grad_context where there is a context, and grad_wq "
             "grad_wk grad_wv grad_wo. These four are (in,out), as in y = x @ w, in whatever layout "

@@ -21,23 +21,12 @@ static mha_status refuse_both(
         request->weights);
 }
 
-/* The matrices as arrays, for checks that name an entry. */
-static mha_array matrix_of(const mha_weight_set *weights, size_t i) {
-    static const char *const names[] = {"wq", "wk", "wv", "wo"};
-    const size_t D = weights->width;
-    const char *block = weights->matrices;
-    return (mha_array){.name = names[i],
-        .dtype = weights->dtype,
-        .rank = 2,
-        .dims = {D, D},
-        .data = block + i * D * D * mha_dtype_bytes(weights->dtype)};
-}
-
 static mha_status take_weights(
     struct apply_input *input, const struct apply_request *request, mha_error *error) {
     mha_error found;
     mha_status status;
     if (request->weights == NULL) {
+        input->own_weights = true;
         status = mha_weight_set_take(
             &input->weights, input->arrays, request->input, &request->hint, &found);
     } else {
@@ -67,12 +56,7 @@ static mha_status check_weights(
             request->weights != NULL ? " of " : "",
             request->weights != NULL ? request->weights : "", weights->width);
     }
-    mha_status status = MHA_OK;
-    for (size_t i = 0; status == MHA_OK && i < MHA_WEIGHT_COUNT; i++) {
-        const mha_array matrix = matrix_of(weights, i);
-        status = array_check_finite(&matrix, path, error);
-    }
-    return status;
+    return weight_set_check(weights, weights->dtype, path, error);
 }
 
 #define QUERY_AXES   "(batch, target length, width)"
@@ -247,35 +231,19 @@ void apply_input_free(struct apply_input *input) {
     *input = (struct apply_input){.arrays = NULL};
 }
 
-/* Whether the weights may have been read from an array: a matrix, a bias, or the number of heads. */
-static bool may_be_weights(const mha_array *array, size_t D) {
-    const bool floating = array->dtype == MHA_FLOAT32 || array->dtype == MHA_FLOAT64;
-    bool sides_fit = array->rank == 1 || array->rank == 2;
-    for (size_t axis = 0; sides_fit && axis < array->rank; axis++) {
-        sides_fit = array->dims[axis] == D || array->dims[axis] == 3 * D;
-    }
-    return (floating && sides_fit) || strcmp(array->name, "heads") == 0;
-}
-
-struct reading {
-    bool weights; /* from the same file */
-    size_t width;
-};
-
 static bool is_read(const void *context, const mha_array *array) {
     static const char *const names[] = {"query", "context", "mask", "lengths", "grad_output"};
-    const struct reading *reading = context;
+    const struct apply_input *input = context;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(array->name, names[i]) == 0) {
             return true;
         }
     }
-    return reading->weights && may_be_weights(array, reading->width);
+    return mha_weight_set_holds(&input->weights, array) ||
+           (input->own_weights && strcmp(array->name, "heads") == 0);
 }
 
 void apply_input_tell_left_out(
     const struct apply_input *input, const struct apply_request *request) {
-    const struct reading reading = {
-        .weights = request->weights == NULL, .width = input->shape.width};
-    tell_left_out(input->arrays, is_read, &reading, request->input);
+    tell_left_out(input->arrays, is_read, input, request->input);
 }

@@ -24,6 +24,7 @@ struct apply_input {
     mha_array context; /* (B,S,D) */
     mha_array grad_output; /* (B,T,D) */
     bool has_context, has_gradient;
+    bool own_weights; /* they stand in the same file */
     mha_weight_set weights;
     struct array_mask mask;
     mha_arrays *arrays;

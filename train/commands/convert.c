@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 #include "options.h"
+#include "same_file.h"
 #include "weights_file.h"
 
 struct arguments {
@@ -73,6 +74,30 @@ static const char *heads_text(char text[32], size_t heads) {
     return text;
 }
 
+/* OUT may be IN as long as nothing else of it is lost. */
+static mha_status check_in_place(const struct arguments *arguments, const mha_arrays *arrays,
+    const mha_weight_set *set, mha_error *error) {
+    if (!is_same_file(arguments->input, arguments->output)) {
+        return MHA_OK;
+    }
+    const char *lost = mha_arrays_skipped_at(arrays, 0);
+    for (size_t i = 0; i < mha_arrays_count(arrays) && lost == NULL; i++) {
+        const mha_array *array = mha_arrays_at(arrays, i);
+        lost = is_read(set, array) ? NULL : array->name;
+    }
+    return lost == NULL ? MHA_OK
+                        : mha_fail(error, MHA_ERROR_ARGUMENT,
+                              "%s also holds %s, which would be lost: write to another file",
+                              arguments->input, lost);
+}
+
+/* A .npz file of the torch layouts holds the arrays of the module alone. */
+static bool keeps_heads(const char *path, mha_layout layout) {
+    const size_t length = strlen(path);
+    const bool is_npz = length >= 4 && strcmp(path + length - 4, ".npz") == 0;
+    return !is_npz || (layout != MHA_LAYOUT_TORCH && layout != MHA_LAYOUT_TORCH_LINEAR);
+}
+
 static mha_status convert(const struct arguments *arguments, mha_error *error) {
     mha_arrays *arrays;
     mha_weight_set set = {0};
@@ -83,6 +108,9 @@ static mha_status convert(const struct arguments *arguments, mha_error *error) {
         return status;
     }
     status = mha_weight_set_take(&set, arrays, arguments->input, &arguments->hint, &found);
+    if (status == MHA_OK) {
+        status = check_in_place(arguments, arrays, &set, &found);
+    }
     const mha_layout to = arguments->to != MHA_LAYOUT_UNKNOWN ? arguments->to : set.layout;
     if (status == MHA_OK) {
         status = mha_weight_set_write(arguments->output, &set, to, arguments->to_prefix, &found);
@@ -90,9 +118,11 @@ static mha_status convert(const struct arguments *arguments, mha_error *error) {
     if (status == MHA_OK) {
         char from_shown[SHOWN_SIZE], to_shown[SHOWN_SIZE], heads[32];
         tell_left_out(arrays, is_read, &set, arguments->input);
-        printf("%s (%s) -> %s (%s): width %zu, %s, %s\n", printable(from_shown, arguments->input),
+        printf("%s (%s) -> %s (%s): width %zu, %s%s, %s\n", printable(from_shown, arguments->input),
             mha_layout_name(set.layout), printable(to_shown, arguments->output),
             mha_layout_name(to), set.width, heads_text(heads, set.heads),
+            set.heads == 0 || keeps_heads(arguments->output, to) ? ""
+                                                                 : " (which OUT does not keep)",
             mha_dtype_name(set.dtype));
     }
     mha_weight_set_free(&set);

@@ -17,7 +17,10 @@ enum { KEY_EVAL_DATA = 0x400 };
 
 static const struct argp_option options_table[] = {
     {"eval-data", KEY_EVAL_DATA, "FILE", 0,
-        "Score a run of the task arrays on the examples of FILE, .npz or .safetensors", 0},
+        "Score a run of the task arrays on the examples of FILE, .npz or .safetensors; the run's "
+        "own "
+        "--data is read too",
+        0},
     {0}};
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -55,6 +58,7 @@ static int evaluate(const struct run *run, const char *eval_data) {
     struct settings settings = run->settings;
     if (eval_data != NULL) {
         settings.eval_data = eval_data;
+        settings.eval_fingerprint = 0;
     }
     struct trainer trainer;
     mha_error error;

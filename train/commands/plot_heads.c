@@ -220,8 +220,13 @@ static mha_status draw(
         return status;
     }
     if (kind == PICTURE_TEXT) {
-        maps_print(stdout, &drawing->maps, terminal_size().width, terminal_is_utf8());
-        return MHA_OK;
+        const size_t width = terminal_size().width;
+        const bool utf8 = terminal_is_utf8();
+        status = maps_check_width(&drawing->maps, width, utf8, error);
+        if (status == MHA_OK) {
+            maps_print(stdout, &drawing->maps, width, utf8);
+        }
+        return status;
     }
     struct script variables;
     if ((status = script_open(&variables, error)) != MHA_OK) {

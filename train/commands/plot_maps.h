@@ -40,6 +40,10 @@ enum cell_kind map_cell(
 /* Writes all variables and data of heads.gp and the size that the picture needs. */
 void maps_variables(FILE *stream, struct picture_size *size, const struct attention_maps *maps);
 
+/* MHA_ERROR_SIZE when one map alone needs more than `width` columns. */
+mha_status maps_check_width(
+    const struct attention_maps *maps, size_t width, bool utf8, mha_error *error);
+
 /* Prints the maps in at most `width` columns where that is possible: as numbers when they are
  * small, else in shades (UTF-8) or tenths. */
 void maps_print(FILE *out, const struct attention_maps *maps, size_t width, bool utf8);

@@ -235,6 +235,16 @@ static void print_heading(
     }
 }
 
+mha_status maps_check_width(
+    const struct attention_maps *maps, size_t width, bool utf8, mha_error *error) {
+    const size_t needed = choose_style(maps, width, utf8).map_width;
+    return needed <= width
+               ? MHA_OK
+               : mha_fail(error, MHA_ERROR_SIZE,
+                     "a map of %zu keys needs %zu columns, there are %zu; draw a picture with -o",
+                     maps->keys, needed, width);
+}
+
 void maps_print(FILE *out, const struct attention_maps *maps, size_t width, bool utf8) {
     struct text_style style = choose_style(maps, width, utf8);
     print_heading(out, maps, &style, width);

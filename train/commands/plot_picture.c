@@ -11,7 +11,7 @@
 #include <mha/io.h>
 
 #include "gnuplot.h"
-#include "plot_files.h"
+#include "same_file.h"
 
 static const struct {
     const char *name;

@@ -84,15 +84,6 @@ static const struct {
 };
 enum { SETTING_COUNT = sizeof setting_options / sizeof *setting_options };
 
-bool train_option_given(const struct train_arguments *arguments, const char *name) {
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        if (strcmp(setting_options[i].name, name) == 0) {
-            return (arguments->given >> i & 1) != 0;
-        }
-    }
-    return false;
-}
-
 void apply_train_options(
     struct settings *settings, const struct train_arguments *arguments, bool one_length) {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
@@ -274,5 +265,9 @@ const struct argp train_argp = {.options = option_table,
     .parser = parse,
     .args_doc = "TASK\n--resume -o RUN",
     .doc = "Train the layer on a task and save the run.\v"
-           "Every option has a default that solves the task; `mha tasks` lists the tasks.",
+           "Every option has a default that solves the task; `mha tasks` lists the tasks.\n\n"
+           "The task arrays learns from --data, which holds query (N,T,D), for cross-attention "
+           "context "
+           "(N,S,D), and target (N,T,D) or integer labels (N,T), of which -1 does not count; where "
+           "wanted also mask, lengths (N) and count (N,T), the positions that count in the loss.",
     .children = children};

@@ -23,9 +23,6 @@ struct train_arguments {
 /* The parser, whose input is a train_arguments. */
 extern const struct argp train_argp;
 
-/* Whether --NAME was given, for an option of values. */
-bool train_option_given(const struct train_arguments *arguments, const char *name);
-
 /* Puts what was given in place of what *settings has; with one_length a length given alone stands for
  * both. */
 void apply_train_options(

@@ -44,7 +44,7 @@ static mha_status check_steps(
 /* Held-out examples may change, not the share of the data that is trained on; a run that makes no more
  * steps would not look at them. */
 static mha_status check_eval_data(
-    struct checkpoint *from, const struct settings *asked, mha_error *error) {
+    struct checkpoint *from, struct settings *asked, mha_error *error) {
     const char *before = from->settings.eval_data, *now = asked->eval_data;
     if (now == NULL || (before != NULL && strcmp(before, now) == 0)) {
         return MHA_OK;
@@ -54,6 +54,7 @@ static mha_status check_eval_data(
             "--eval-data '%s': the run has made its %zu steps; give more --steps, or use mha eval",
             now, asked->steps);
     }
+    asked->eval_fingerprint = 0;
     from->state.best_loss = (double)NAN; /* losses of other examples do not compare */
     from->state.best_step = 0;
     return MHA_OK;
@@ -91,7 +92,7 @@ static int go_on(const struct checkpoint *from, const struct settings *settings,
     return finish_output(status);
 }
 
-static int resume_from(struct checkpoint *from, const struct train_arguments *arguments) {
+static int resume_from(struct checkpoint *from, struct train_arguments *arguments) {
     mha_error error;
     if (check_task(arguments, from, &error) != MHA_OK) {
         complain("%s", error.text);
@@ -99,22 +100,27 @@ static int resume_from(struct checkpoint *from, const struct train_arguments *ar
     }
     struct settings settings = from->settings;
     apply_train_options(&settings, arguments, !from->task->form.cross);
-    if (!check_files(from->task, &settings)) {
+    struct resolved_paths paths;
+    if (!check_files(from->task, &settings) || !resolve_paths(&paths, &arguments->values, true)) {
         return STATUS_USAGE;
     }
+    apply_train_options(&settings, arguments, !from->task->form.cross);
     if (check_changes(&settings, from, arguments, &error) != MHA_OK) {
         complain("%s", error.text);
         return STATUS_USAGE;
     }
-    return go_on(from, &settings, &arguments->session);
+    if (!check_schedule(&settings)) {
+        return STATUS_USAGE;
+    }
+    struct session_options options = arguments->session;
+    options.shortened =
+        settings.steps == from->state.step && settings.steps != from->settings.steps;
+    return go_on(from, &settings, &options);
 }
 
 int resume_run(struct train_arguments *arguments) {
     struct run_folder folder;
     mha_error error;
-    if (!resolve_paths(&arguments->values)) {
-        return STATUS_USAGE;
-    }
     if (run_folder_open(&folder, arguments->session.folder, &error) != MHA_OK) {
         complain("%s", error.text);
         return STATUS_USAGE;

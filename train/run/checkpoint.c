@@ -150,6 +150,10 @@ static mha_status take_state(
         double *at = (void *)((char *)state + numbers[i].offset);
         status = run_take_number(at, arrays, numbers[i].name, path, error);
     }
+    if (status == MHA_OK && state->best_step > state->step) {
+        status = mha_fail(error, MHA_ERROR_FORMAT, "%s: best_step is %zu, step is %zu", path,
+            state->best_step, state->step);
+    }
     if (status == MHA_OK && !(state->seconds >= 0.0 && isfinite(state->seconds))) {
         status = mha_fail(error, MHA_ERROR_FORMAT, "%s: seconds is %g", path, state->seconds);
     }

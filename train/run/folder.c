@@ -12,7 +12,8 @@
 
 #include "files.h"
 #include "memory.h"
-#include "run/run.h"
+#include "run/checkpoint.h"
+#include "run/paths.h"
 #include "run/litter.h"
 
 static mha_status system_failed(const char *path, mha_error *error) {
@@ -139,11 +140,25 @@ static bool staging_is_complete(const char *folder) {
     return folder_has(folder, RUN_STAGING "/" RUN_CHECKPOINT);
 }
 
+/* A staged checkpoint takes the place of one that may be good, so it must be one. */
+static mha_status check_staged(const char *folder, mha_error *error) {
+    char *staging = run_path(folder, RUN_STAGING);
+    struct checkpoint staged;
+    const mha_status status =
+        staging == NULL ? no_memory(error) : checkpoint_read(&staged, staging, error);
+    if (status == MHA_OK) {
+        checkpoint_free(&staged);
+    }
+    free(staging);
+    return status;
+}
+
 /* What a killed process left becomes a whole run, or goes. */
 static mha_status tidy(const struct run_folder *folder, mha_error *error) {
     folder_remove_temporaries(folder->path);
     if (staging_is_complete(folder->path)) {
-        return run_folder_publish(folder, error);
+        const mha_status status = check_staged(folder->path, error);
+        return status == MHA_OK ? run_folder_publish(folder, error) : status;
     }
     folder_remove_staging(folder->path);
     return MHA_OK;
@@ -154,20 +169,32 @@ static mha_status make_staging(const char *folder, mha_error *error) {
     mha_status status = MHA_OK;
     if (staging == NULL) {
         status = no_memory(error);
-    } else if (mkdir(staging, 0777) != 0 && errno != EEXIST) {
-        status = system_failed(staging, error);
+    } else if (mkdir(staging, 0777) != 0) {
+        struct stat there;
+        const bool exists = errno == EEXIST && lstat(staging, &there) == 0;
+        if (!exists) {
+            status = system_failed(staging, error);
+        } else if (!S_ISDIR(there.st_mode)) {
+            status = mha_fail(error, MHA_ERROR_FILE, "%s is in the way: it is no folder", staging);
+        }
     }
     free(staging);
     return status;
 }
 
+static mha_status begin(struct run_folder *folder, const char *path, mha_error *error) {
+    *folder = (struct run_folder){.path = path, .made_from = strlen(path), .descriptor = -1};
+    return path[0] != '\0'
+               ? MHA_OK
+               : mha_fail(error, MHA_ERROR_FILE, "the name of the run's folder is empty");
+}
+
 mha_status run_folder_create(
     struct run_folder *folder, const char *path, bool force, mha_error *error) {
-    *folder = (struct run_folder){.path = path, .made_from = strlen(path), .descriptor = -1};
-    if (path[0] == '\0') {
-        return mha_fail(error, MHA_ERROR_FILE, "the name of the run's folder is empty");
+    mha_status status = begin(folder, path, error);
+    if (status == MHA_OK) {
+        status = create_parents(folder, error);
     }
-    mha_status status = create_parents(folder, error);
     if (status == MHA_OK && !make_folder(folder, path)) {
         status = errno == EEXIST ? check_existing(path, force, error) : system_failed(path, error);
     }
@@ -188,8 +215,10 @@ mha_status run_folder_create(
 }
 
 mha_status run_folder_open(struct run_folder *folder, const char *path, mha_error *error) {
-    *folder = (struct run_folder){.path = path, .made_from = strlen(path), .descriptor = -1};
-    mha_status status = open_locked(folder, error);
+    mha_status status = begin(folder, path, error);
+    if (status == MHA_OK) {
+        status = open_locked(folder, error);
+    }
     if (status == MHA_OK && !staging_is_complete(path) && !folder_has(path, RUN_CHECKPOINT)) {
         status = mha_fail(error, MHA_ERROR_FILE,
             "%s holds no " RUN_CHECKPOINT " to go on from; train anew, without --resume", path);
@@ -219,8 +248,9 @@ static mha_status publish_file(const char *folder, const char *name, mha_error *
     return status;
 }
 
+/* The staging folder itself is on the disk before anything moves out of it. */
 mha_status run_folder_publish(const struct run_folder *folder, mha_error *error) {
-    mha_status status = MHA_OK;
+    mha_status status = flush(folder->descriptor) ? MHA_OK : system_failed(folder->path, error);
     for (size_t i = 0; i < RUN_FILE_COUNT && status == MHA_OK; i++) {
         const bool last = i + 1 == RUN_FILE_COUNT;
         if (last && !flush(folder->descriptor)) { /* the others first, on the disk too */

@@ -14,8 +14,6 @@
 
 #include <mha/status.h>
 
-#define RUN_STAGING ".new-run"
-
 struct run_folder {
     const char *path;
     size_t made_from; /* length of the part of the path that had been there */

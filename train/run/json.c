@@ -8,27 +8,6 @@
 #include <string.h>
 
 #include "memory.h"
-#include "options.h"
-
-static const char *const schedule_names[] = {
-    [SCHEDULE_CONSTANT] = "constant", [SCHEDULE_LINEAR] = "linear", [SCHEDULE_COSINE] = "cosine"};
-
-static const char *const loss_names[] = {
-    [TASK_MSE] = "mse", [TASK_CROSS_ENTROPY] = "cross-entropy"};
-
-const char *schedule_name(enum schedule schedule) {
-    return schedule_names[schedule];
-}
-
-bool schedule_from_name(enum schedule *schedule, const char *name) {
-    for (size_t i = 0; i < sizeof schedule_names / sizeof *schedule_names; i++) {
-        if (strcmp(schedule_names[i], name) == 0) {
-            *schedule = (enum schedule)i;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Every setting, once: its name in run.json, its kind, where it stands and its bounds. */
 enum kind { SIZE, NUMBER, FLAG, SEED, CAUSAL, SCHEDULE, LOSS, TEXT };
@@ -41,32 +20,34 @@ static const struct {
     enum kind kind;
     size_t offset;
     double least, most; /* of SIZE and NUMBER */
+    bool is_newer;      /* older runs lack it, and mean 0 or nothing */
 } fields[] = {
-    {"batch", SIZE, offsetof(struct settings, shape.batch), 1, MOST_SIZE},
-    {"target_length", SIZE, offsetof(struct settings, shape.target_length), 1, MOST_SIZE},
-    {"source_length", SIZE, offsetof(struct settings, shape.source_length), 1, MOST_SIZE},
-    {"width", SIZE, offsetof(struct settings, shape.width), 1, MOST_SIZE},
-    {"heads", SIZE, offsetof(struct settings, shape.heads), 1, MOST_SIZE},
-    {"causal", CAUSAL, offsetof(struct settings, causal), 0, 0},
-    {"seed", SEED, offsetof(struct settings, seed), 0, 0},
-    {"steps", SIZE, offsetof(struct settings, steps), 0, STEPS_MOST},
-    {"schedule_steps", SIZE, offsetof(struct settings, schedule_steps), 0, STEPS_MOST},
-    {"lr", NUMBER, offsetof(struct settings, sgd.learning_rate), 1e-300, MOST_NUMBER},
-    {"momentum", NUMBER, offsetof(struct settings, sgd.momentum), 0, MOMENTUM_MOST},
-    {"nesterov", FLAG, offsetof(struct settings, sgd.nesterov), 0, 0},
-    {"weight_decay", NUMBER, offsetof(struct settings, sgd.weight_decay), 0, MOST_NUMBER},
-    {"clip", NUMBER, offsetof(struct settings, sgd.clip), 0, MOST_NUMBER},
-    {"schedule", SCHEDULE, offsetof(struct settings, schedule), 0, 0},
-    {"warmup", SIZE, offsetof(struct settings, warmup), 0, STEPS_MOST},
-    {"eval_every", SIZE, offsetof(struct settings, eval_every), 1, STEPS_MOST},
-    {"loss", LOSS, offsetof(struct settings, loss), 0, 0},
-    {"words", TEXT, offsetof(struct settings, words), 0, 0},
-    {"data", TEXT, offsetof(struct settings, data), 0, 0},
-    {"eval_data", TEXT, offsetof(struct settings, eval_data), 0, 0},
-    {"validation", NUMBER, offsetof(struct settings, validation), 0, VALIDATION_MOST},
-    {"max_bytes", SIZE, offsetof(struct settings, max_bytes), 0, MOST_SIZE},
-    {"weights", TEXT, offsetof(struct settings, weights), 0, 0},
-    {"fingerprint", SEED, offsetof(struct settings, fingerprint), 0, 0},
+    {"batch", SIZE, offsetof(struct settings, shape.batch), 1, MOST_SIZE, false},
+    {"target_length", SIZE, offsetof(struct settings, shape.target_length), 1, MOST_SIZE, false},
+    {"source_length", SIZE, offsetof(struct settings, shape.source_length), 1, MOST_SIZE, false},
+    {"width", SIZE, offsetof(struct settings, shape.width), 1, MOST_SIZE, false},
+    {"heads", SIZE, offsetof(struct settings, shape.heads), 1, MOST_SIZE, false},
+    {"causal", CAUSAL, offsetof(struct settings, causal), 0, 0, false},
+    {"seed", SEED, offsetof(struct settings, seed), 0, 0, false},
+    {"steps", SIZE, offsetof(struct settings, steps), 0, STEPS_MOST, false},
+    {"schedule_steps", SIZE, offsetof(struct settings, schedule_steps), 0, STEPS_MOST, true},
+    {"lr", NUMBER, offsetof(struct settings, sgd.learning_rate), 1e-300, MOST_NUMBER, false},
+    {"momentum", NUMBER, offsetof(struct settings, sgd.momentum), 0, MOMENTUM_MOST, false},
+    {"nesterov", FLAG, offsetof(struct settings, sgd.nesterov), 0, 0, false},
+    {"weight_decay", NUMBER, offsetof(struct settings, sgd.weight_decay), 0, MOST_NUMBER, false},
+    {"clip", NUMBER, offsetof(struct settings, sgd.clip), 0, MOST_NUMBER, false},
+    {"schedule", SCHEDULE, offsetof(struct settings, schedule), 0, 0, false},
+    {"warmup", SIZE, offsetof(struct settings, warmup), 0, STEPS_MOST, false},
+    {"eval_every", SIZE, offsetof(struct settings, eval_every), 1, STEPS_MOST, false},
+    {"loss", LOSS, offsetof(struct settings, loss), 0, 0, true},
+    {"words", TEXT, offsetof(struct settings, words), 0, 0, false},
+    {"data", TEXT, offsetof(struct settings, data), 0, 0, true},
+    {"eval_data", TEXT, offsetof(struct settings, eval_data), 0, 0, true},
+    {"validation", NUMBER, offsetof(struct settings, validation), 0, VALIDATION_MOST, true},
+    {"max_bytes", SIZE, offsetof(struct settings, max_bytes), 0, MOST_SIZE, true},
+    {"weights", TEXT, offsetof(struct settings, weights), 0, 0, true},
+    {"fingerprint", SEED, offsetof(struct settings, fingerprint), 0, 0, false},
+    {"eval_fingerprint", SEED, offsetof(struct settings, eval_fingerprint), 0, 0, true},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
@@ -92,7 +73,7 @@ static json_t *field_to_json(enum kind kind, const void *at) {
     case SCHEDULE:
         return json_string(schedule_name(*(const enum schedule *)at));
     case LOSS:
-        return json_string(loss_names[*(const enum task_loss *)at]);
+        return json_string(task_loss_name(*(const enum task_loss *)at));
     default: {
         const char *text = *(const char *const *)at;
         return text == NULL ? json_null() : json_string(text);
@@ -129,16 +110,6 @@ static bool seed_from_json(uint64_t *seed, const json_t *value) {
     return errno == 0 && *end == '\0';
 }
 
-static bool loss_from_json(enum task_loss *loss, const json_t *value) {
-    for (size_t i = 0; i < sizeof loss_names / sizeof *loss_names; i++) {
-        if (json_is_string(value) && strcmp(json_string_value(value), loss_names[i]) == 0) {
-            *loss = (enum task_loss)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool field_from_json(void *at, enum kind kind, const json_t *value) {
     switch (kind) {
     case SIZE:
@@ -157,7 +128,7 @@ static bool field_from_json(void *at, enum kind kind, const json_t *value) {
     case SCHEDULE:
         return json_is_string(value) && schedule_from_name(at, json_string_value(value));
     case LOSS:
-        return loss_from_json(at, value);
+        return json_is_string(value) && task_loss_from_name(at, json_string_value(value));
     default:
         *(char **)at = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
         return json_is_null(value) || *(char **)at != NULL;
@@ -187,12 +158,16 @@ void settings_free(struct settings *settings) {
     }
 }
 
-bool settings_from_json(struct settings *settings, const json_t *object, const char **wrong) {
-    memset(settings, 0, sizeof *settings);
+static bool settings_from_json(
+    struct settings *settings, const struct task *task, const json_t *object, const char **wrong) {
+    *settings = (struct settings){.loss = task->form.loss};
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         void *at = (char *)settings + fields[i].offset;
-        if (!field_from_json(at, fields[i].kind, json_object_get(object, fields[i].name)) ||
-            !field_in_bounds(at, i)) {
+        const json_t *value = json_object_get(object, fields[i].name);
+        if (value == NULL && fields[i].is_newer) {
+            continue;
+        }
+        if (!field_from_json(at, fields[i].kind, value) || !field_in_bounds(at, i)) {
             *wrong = fields[i].name;
             settings_free(settings);
             return false;
@@ -212,7 +187,7 @@ mha_status run_from_json(const struct task **task, struct settings *settings, co
     if (*task == NULL) {
         return mha_fail(error, MHA_ERROR_FORMAT, "%s: unknown task '%s'", path, name);
     }
-    if (!settings_from_json(settings, json_object_get(root, "settings"), &wrong)) {
+    if (!settings_from_json(settings, *task, json_object_get(root, "settings"), &wrong)) {
         return mha_fail(
             error, MHA_ERROR_FORMAT, "%s: setting '%s' is missing or unusable", path, wrong);
     }

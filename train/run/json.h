@@ -10,9 +10,7 @@
 /* NULL when there is no memory. */
 json_t *settings_to_json(const struct settings *settings);
 
-/* Reads every setting; *wrong names the first that is missing or has no usable value. Texts are
- * copies: settings_free releases them. On failure there is nothing to release. */
-bool settings_from_json(struct settings *settings, const json_t *object, const char **wrong);
+/* Releases the texts of settings that were read. */
 void settings_free(struct settings *settings);
 
 /* Reads "task" and "settings" of root, as run.json and checkpoints have them, and checks the sizes.
@@ -27,8 +25,5 @@ mha_status settings_check_kept(const struct settings *run, const struct settings
 
 /* Whether JSON can hold the text: it must be UTF-8. */
 bool text_is_storable(const char *text);
-
-const char *schedule_name(enum schedule schedule);
-bool schedule_from_name(enum schedule *schedule, const char *name);
 
 #endif

@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/run.h"
-#include "run/folder.h"
+#include "run/paths.h"
 
 const char *const run_files[RUN_FILE_COUNT] = {RUN_LOG, RUN_WEIGHTS, RUN_JSON, RUN_CHECKPOINT};
 

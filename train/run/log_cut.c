@@ -79,9 +79,15 @@ static mha_status keep_lines(struct kept_log *kept, struct wanted_rows *wanted, 
     }
     if (status == MHA_OK && ferror(file)) {
         status = mha_fail(error, MHA_ERROR_FILE, "%s: %s", path, strerror(errno));
+    } else if (status == MHA_OK && !wanted->done && wanted->next == wanted->step &&
+               wanted->step % wanted->every != 0) {
+        status = mha_fail(error, MHA_ERROR_FORMAT,
+            "%s: the run was cut off at step %zu, which has no row: give more --steps", path,
+            wanted->step);
     } else if (status == MHA_OK && !wanted->done) {
         status = mha_fail(error, MHA_ERROR_FORMAT,
-            "%s: the row of step %zu is missing, and the run cannot go on from step %zu without it",
+            "%s: the row of step %zu is missing, and the run cannot go on from step %zu "
+            "without it; mha train --weights starts anew from its weights",
             path, wanted->next, wanted->step);
     }
     return status;

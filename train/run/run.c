@@ -63,15 +63,6 @@ static mha_status take_weights(
                                   shape->width, path, error);
 }
 
-char *run_path(const char *folder, const char *name) {
-    const size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL) {
-        snprintf(path, size, "%s/%s", folder, name);
-    }
-    return path;
-}
-
 mha_status run_read_settings(struct run *run, const char *folder, mha_error *error) {
     memset(run, 0, sizeof *run);
     char *path = run_path(folder, RUN_JSON);

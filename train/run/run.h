@@ -5,13 +5,9 @@
 
 #include <stddef.h>
 
+#include "run/paths.h"
 #include "settings.h"
 #include "tasks/task.h"
-
-#define RUN_CHECKPOINT "checkpoint.npz"
-#define RUN_JSON       "run.json"
-#define RUN_LOG        "log.tsv"
-#define RUN_WEIGHTS    "weights.npz"
 
 /* A finished or interrupted run, as read back. */
 struct run {
@@ -44,8 +40,5 @@ struct log_row {
 /* All rows of folder/log.tsv, in memory of the caller's (free). A missing or wrong header, a row
  * that is cut short or holds no number where one belongs is MHA_ERROR_FORMAT naming file and line. */
 mha_status run_read_log(struct log_row **rows, size_t *count, const char *folder, mha_error *error);
-
-/* "FOLDER/NAME" in memory of the caller's, NULL when there is none left. */
-char *run_path(const char *folder, const char *name);
 
 #endif

@@ -54,6 +54,10 @@ static mha_status count_held_out(
     const size_t all = data->examples.shape.batch;
     if (settings->validation > 0.0) {
         const double held_out = rint(settings->validation * (double)all);
+        if (all < 2) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "%s: validation needs at least 2 examples, there is %zu", settings->data, all);
+        }
         if (!(held_out >= 1.0 && held_out < (double)all)) {
             return mha_fail(error, MHA_ERROR_ARGUMENT,
                 "%s: validation %g holds out %.0f of %zu examples, at least 1 and at most %zu are "
@@ -169,9 +173,7 @@ static mha_status open_task(
 }
 
 /* Sizes that differ were refused when the file was read. */
-static mha_status adapt(struct settings *settings, struct task_form *form,
-    const struct task_data *data, mha_error *error) {
-    (void)error;
+static void adapt(struct settings *settings, struct task_form *form, const struct task_data *data) {
     const struct examples *examples = &data->examples;
     settings->shape = examples->shape;
     settings->shape.batch = data->batch;
@@ -180,11 +182,14 @@ static mha_status adapt(struct settings *settings, struct task_form *form,
         form->answers = 1;
         form->classes = examples->classes;
     }
-    return MHA_OK;
 }
 
 static uint64_t fingerprint(const struct task_data *data) {
     return data->examples.fingerprint;
+}
+
+static uint64_t eval_fingerprint(const struct task_data *data) {
+    return data->held.fingerprint;
 }
 
 /* The training example at a place of the endless row. */
@@ -239,6 +244,7 @@ const struct task task_arrays = {
     .close = close_task,
     .adapt = adapt,
     .fingerprint = fingerprint,
+    .eval_fingerprint = eval_fingerprint,
     .fill_step = fill_step,
     .held_out_count = held_out_count,
     .fill_held_out = fill_held_out,

@@ -243,7 +243,8 @@ mha_status examples_read(struct examples *examples, const char *path,
     if (status == MHA_OK) {
         status = take_examples(examples, &file, settings, like, error);
     }
-    if (status == MHA_OK && settings->fingerprint == 0) {
+    if (status == MHA_OK &&
+        (like == NULL ? settings->fingerprint : settings->eval_fingerprint) == 0) {
         tell_left_out(file.arrays, is_read, &file, path);
     }
     mha_arrays_free(file.arrays);

@@ -6,19 +6,6 @@
 
 #include "memory.h"
 
-/* Refuses number i of a floating array of rank 3. */
-static mha_status refuse_number(const struct example_file *file, const mha_array *array, size_t i,
-    const char *where, mha_error *error) {
-    if (array_first_not_finite(array, i) == i) {
-        return array_refuse_number(array, i, where, file->path, error);
-    }
-    const size_t width = array->dims[2], row = i / width;
-    return mha_fail(error, MHA_ERROR_NOT_FINITE,
-        "%s: %s[%zu, %zu, %zu] is %g, beyond the largest float%s", file->path, array->name,
-        row / array->dims[1], row % array->dims[1], i % width, ((const double *)array->data)[i],
-        where);
-}
-
 /* The array as floats, in memory of the caller's; NULL when there is none. */
 static mha_real *copy_floats(const mha_array *array) {
     const size_t count = mha_array_count(array);
@@ -27,11 +14,6 @@ static mha_real *copy_floats(const mha_array *array) {
         array_copy(copy, MHA_FLOAT32, array, 0, count);
     }
     return copy;
-}
-
-static int64_t integer_at(const mha_array *array, size_t i) {
-    return array->dtype == MHA_INT64 ? ((const int64_t *)array->data)[i]
-                                     : ((const unsigned char *)array->data)[i];
 }
 
 /* The positions that count, apart from labels of -1: those that `count` says; without it, in
@@ -51,7 +33,7 @@ static mha_status take_counted(
     for (size_t row = 0; row < rows; row++) {
         const size_t n = row / shape->target_length, t = row % shape->target_length;
         const int64_t value =
-            file->count != NULL ? integer_at(file->count, row) : (int64_t)t < lengths[n];
+            file->count != NULL ? array_integer_at(file->count, row) : (int64_t)t < lengths[n];
         if (value != 0 && value != 1) {
             return mha_fail(error, MHA_ERROR_FORMAT,
                 "%s: count[%zu, %zu] is %" PRId64 ", neither 0 (does not count) nor 1 (counts)",
@@ -71,15 +53,18 @@ static mha_status take_query(
     const size_t count = mha_array_count(file->query);
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(examples->query[i])) {
-            return refuse_number(file, file->query, i, "", error);
+            return array_refuse_number(file->query, i, "", file->path, error);
         }
     }
     return MHA_OK;
 }
 
-/* Whether a query may see row s of context n, of every example when they share one. */
+/* Whether a query may see row s of context n, or of any example when they share one. */
 static bool row_is_seen(const struct examples *examples, size_t n, size_t s) {
-    const size_t last = examples->one_context ? examples->shape.batch - 1 : n;
+    const mha_mask *mask = &examples->mask.mask;
+    const bool alike =
+        mask->lengths == NULL && (mask->allowed == NULL || mask->rank == 2 || mask->dims[0] == 1);
+    const size_t last = examples->one_context && !alike ? examples->shape.batch - 1 : n;
     for (; n <= last; n++) {
         if (mha_mask_sees_source(&examples->mask.mask, &examples->shape, n, s)) {
             return true;
@@ -106,10 +91,16 @@ static mha_status take_context(
             i++;
         }
         if (i < end && row_is_seen(examples, row / length, row % length)) {
-            return refuse_number(file, file->context, i, ", and a query may see that row", error);
+            return array_refuse_number(
+                file->context, i, ", and a query may see that row", file->path, error);
         }
     }
     return MHA_OK;
+}
+
+/* Whether position i counts, whatever its label. */
+static bool position_counts(const struct examples *examples, size_t i) {
+    return examples->counted == NULL || examples->counted[i] != 0;
 }
 
 static mha_status take_target(
@@ -120,22 +111,22 @@ static mha_status take_target(
     }
     const size_t width = examples->shape.width, count = mha_array_count(file->target);
     for (size_t i = 0; i < count; i++) {
-        const bool counts = examples->counted == NULL || examples->counted[i / width] != 0;
-        if (counts && !isfinite(examples->target[i])) {
-            return refuse_number(file, file->target, i, "", error);
+        if (position_counts(examples, i / width) && !isfinite(examples->target[i])) {
+            return array_refuse_number(file->target, i, "", file->path, error);
         }
     }
     return MHA_OK;
 }
 
-/* Classes are counted in the training file, over all its labels. */
+/* Classes are counted in the training file, over the labels of its positions that count: 0 to the
+ * largest of them, and at least two. */
 static mha_status find_classes(
     struct examples *examples, const struct example_file *file, mha_error *error) {
     const size_t count = mha_array_count(file->labels), width = examples->shape.width;
     int64_t largest = 1;
     for (size_t i = 0; i < count; i++) {
-        const int64_t label = integer_at(file->labels, i);
-        largest = label > largest ? label : largest;
+        const int64_t label = array_integer_at(file->labels, i);
+        largest = position_counts(examples, i) && label > largest ? label : largest;
     }
     if ((uint64_t)largest >= width) {
         return mha_fail(error, MHA_ERROR_SHAPE,
@@ -159,7 +150,11 @@ static mha_status take_labels(struct examples *examples, const struct example_fi
         return no_memory(error);
     }
     for (size_t i = 0; i < count; i++) {
-        const int64_t label = integer_at(file->labels, i);
+        examples->labels[i] = -1;
+        if (!position_counts(examples, i)) {
+            continue; /* and may hold anything */
+        }
+        const int64_t label = array_integer_at(file->labels, i);
         if (label < -1) {
             return mha_fail(error, MHA_ERROR_FORMAT,
                 "%s: labels[%zu, %zu] is %" PRId64
@@ -171,8 +166,7 @@ static mha_status take_labels(struct examples *examples, const struct example_fi
                 "%s: labels[%zu, %zu] is %" PRId64 ", the classes of %s are 0 to %zu", file->path,
                 i / length, i % length, label, like_path, examples->classes - 1);
         }
-        const bool counts = examples->counted == NULL || examples->counted[i] != 0;
-        examples->labels[i] = counts ? (int32_t)label : -1;
+        examples->labels[i] = (int32_t)label;
     }
     free(examples->counted); /* the labels know it now */
     examples->counted = NULL;

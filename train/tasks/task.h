@@ -42,15 +42,17 @@ struct task {
     mha_status (*open)(struct task_data **data, const struct settings *settings, mha_error *error);
     void (*close)(struct task_data *data);
 
-    /* Tasks that read their examples from a file: sets the sizes and the form that those have, and
-     * refuses settings that differ. NULL where settings and form say all before open. */
-    mha_status (*adapt)(struct settings *settings, struct task_form *form,
-        const struct task_data *data, mha_error *error);
+    /* Tasks that read their examples from a file, whose open refuses settings that differ from it:
+     * sets the sizes and the form that those have. NULL where settings and form say all before. */
+    void (*adapt)(struct settings *settings, struct task_form *form, const struct task_data *data);
 
     /* A number that differs when the data do, never 0; NULL when the task draws all its data. */
     uint64_t (*fingerprint)(const struct task_data *data);
+    /* The same for the file of settings.eval_data. */
+    uint64_t (*eval_fingerprint)(const struct task_data *data);
 
-    /* Writes `count` fresh examples into the first samples of batch, drawing sample by sample, so
+    /* NULL where fill_step and fill_held_out do it all.
+     * Writes `count` fresh examples into the first samples of batch, drawing sample by sample, so
      * that the examples do not depend on how they are cut into batches. */
     void (*fill)(
         struct task_batch *batch, size_t count, mha_rng *rng, const struct task_data *data);

@@ -1,6 +1,6 @@
 /* Names of files, compared. */
-#ifndef TRAIN_COMMANDS_PLOT_FILES_H
-#define TRAIN_COMMANDS_PLOT_FILES_H
+#ifndef TRAIN_SAME_FILE_H
+#define TRAIN_SAME_FILE_H
 
 #include <stdbool.h>
 

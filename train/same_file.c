@@ -1,4 +1,4 @@
-#include "plot_files.h"
+#include "same_file.h"
 
 #include <limits.h>
 #include <stdio.h>
