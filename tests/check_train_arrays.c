@@ -280,7 +280,7 @@ START_TEST(weights_that_are_not_finite_are_refused) {
     static const struct {
         double number;
         const char *text;
-    } cases[] = {{NAN, "w.npz: wk[2, 3] is nan\n"},
+    } cases[] = {{(double)NAN, "w.npz: wk[2, 3] is nan\n"},
         {1e300, "w.npz: wk[2, 3] is 1e+300, beyond the largest float\n"}};
     for (size_t i = 0; i < 2; i++) {
         bad[2 * D + 3] = cases[i].number;
