@@ -61,6 +61,7 @@ static pid_t launch(const struct start *start) {
     if (pid == 0) {
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
+        signal(SIGHUP, SIG_DFL); /* ignored under nohup */
         sigprocmask(SIG_SETMASK, &before, NULL);
         become_program(start, path);
     }

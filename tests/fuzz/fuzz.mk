@@ -1,5 +1,7 @@
-# Fuzzing the readers of arrays with libFuzzer (clang) under address and undefined-behaviour sanitizers:
-# no crash, no more than a second and 50 MB a file. FUZZ_SECONDS a target; finds stay in $(BUILD)/fuzz.
+# Fuzzing the readers of arrays with libFuzzer under address and undefined-behaviour sanitizers (needs
+# clang and its run-time libraries, on Debian 12 libclang-rt-14-dev):
+# no crash, no file that takes a second, no allocation above 50 MB. FUZZ_SECONDS a target; finds stay in
+# $(BUILD)/fuzz.
 
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := npy safetensors
