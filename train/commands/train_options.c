@@ -53,7 +53,8 @@ static const struct argp_option option_table[] = {
     {"validation", KEY_VALIDATION, "X", 0,
         "Share of the examples of the task arrays that is held out, such as 0.1", 4},
     {"max-bytes", KEY_MAX_BYTES, "N", 0,
-        "Refuse arrays that need more than N bytes of memory; K, M or G behind N stand for powers of "
+        "Refuse arrays that need more than N bytes of memory; K, M or G behind N stand for powers "
+        "of "
         "1024 (a quarter of the memory)",
         4},
     {"quiet", KEY_QUIET, NULL, 0, "No progress", 5}, {0}};
