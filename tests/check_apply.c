@@ -104,11 +104,7 @@ mha_arrays *apply(const struct input *input, const char *const *options) {
     ck_assert_str_eq(outcome.out, "");
     ck_assert_str_eq(outcome.err, "");
     outcome_free(&outcome);
-    mha_error error;
-    mha_arrays *arrays;
-    ck_assert_msg(
-        mha_npz_read(&arrays, folder_path("out.npz"), 0, &error) == MHA_OK, "%s", error.text);
-    return arrays;
+    return read_arrays_with(mha_npz_read, "out.npz");
 }
 
 const double *doubles_of(
@@ -122,23 +118,6 @@ const double *doubles_of(
             array->dims[i], dims[i], i);
     }
     return array->data;
-}
-
-void assert_same_array(const mha_arrays *a, const mha_arrays *b, const char *name) {
-    const mha_array *in_a = mha_arrays_find(a, name), *in_b = mha_arrays_find(b, name);
-    ck_assert_msg(in_a != NULL && in_b != NULL, "no %s", name);
-    ck_assert_int_eq(in_a->dtype, in_b->dtype);
-    ck_assert_uint_eq(in_a->rank, in_b->rank);
-    ck_assert_mem_eq(in_a->dims, in_b->dims, in_a->rank * sizeof *in_a->dims);
-    const size_t bytes = mha_array_count(in_a) * mha_dtype_bytes(in_a->dtype);
-    ck_assert_msg(bytes == 0 || memcmp(in_a->data, in_b->data, bytes) == 0, "%s differs", name);
-}
-
-void assert_same_arrays(const mha_arrays *a, const mha_arrays *b) {
-    ck_assert_uint_eq(mha_arrays_count(a), mha_arrays_count(b));
-    for (size_t i = 0; i < mha_arrays_count(a); i++) {
-        assert_same_array(a, b, mha_arrays_at(a, i)->name);
-    }
 }
 
 void assert_apply_refuses(const struct input *input, const char *const *options, const char *text) {

@@ -8,15 +8,10 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "program.h"
 
-/* ARRAY("query", MHA_FLOAT64, numbers, 2, 4, 8): an mha_array of these dims. */
-#define ARRAY(its_name, its_dtype, its_data, ...)                                                  \
-    ((mha_array){.name = (its_name),                                                               \
-        .dtype = (its_dtype),                                                                      \
-        .rank = sizeof(size_t[]){__VA_ARGS__} / sizeof(size_t),                                    \
-        .dims = {__VA_ARGS__},                                                                     \
-        .data = (its_data)})
+/* An mha_array of doubles. */
 #define DOUBLES(its_name, its_data, ...) ARRAY(its_name, MHA_FLOAT64, its_data, __VA_ARGS__)
 
 /* Arrays of an input file, by name. */
@@ -57,11 +52,6 @@ const double *doubles_of(
 #define RESULT(arrays, name, ...)                                                                  \
     doubles_of(                                                                                    \
         arrays, name, sizeof(size_t[]){__VA_ARGS__} / sizeof(size_t), (size_t[]){__VA_ARGS__})
-
-/* The array must be there in both files with the same dtype, shape and bits. */
-void assert_same_array(const mha_arrays *a, const mha_arrays *b, const char *name);
-/* The same arrays in both files, in the same order. */
-void assert_same_arrays(const mha_arrays *a, const mha_arrays *b);
 
 /* `mha apply in.npz -o out.npz` and the options are refused with a line that holds the text, and no
  * file is left. */

@@ -10,14 +10,6 @@
 
 static struct lesson lesson;
 
-static mha_arrays *read_arrays(const char *name) {
-    mha_error error;
-    mha_arrays *arrays;
-    ck_assert_msg(
-        mha_arrays_read(&arrays, folder_path(name), 0, &error) == MHA_OK, "%s", error.text);
-    return arrays;
-}
-
 static struct input with_gradient(void) {
     lesson_fill(&lesson);
     struct input input = lesson_input(&lesson);

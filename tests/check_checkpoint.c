@@ -7,6 +7,7 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "check_resume.h"
 #include "folder.h"
 #include "program_cases.h"
@@ -20,8 +21,7 @@ enum { ARRAYS = 18 };
 static mha_arrays *make_run(mha_array arrays[ARRAYS]) {
     train_in("run", WORDS("mean", "--batch", "2", "--target-length", "3", "--width", "4", "--heads",
                         "2", "--steps", "3", "--eval-every", "2"));
-    mha_arrays *read = NULL;
-    ck_assert_int_eq(mha_npz_read(&read, folder_path("run/checkpoint.npz"), 0, NULL), MHA_OK);
+    mha_arrays *read = read_arrays_with(mha_npz_read, "run/checkpoint.npz");
     ck_assert_uint_eq(mha_arrays_count(read), ARRAYS);
     for (size_t i = 0; i < ARRAYS; i++) {
         arrays[i] = *mha_arrays_at(read, i);

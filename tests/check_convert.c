@@ -6,11 +6,11 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
+#include "count.h"
 #include "folder.h"
 #include "npz_maker.h"
 #include "program_cases.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void init(const char *name) {
     struct outcome outcome =
@@ -60,8 +60,7 @@ END_TEST
 /* A file takes its own place only when it holds nothing else. */
 START_TEST(nothing_else_is_lost_in_place) {
     init("w.npz");
-    mha_arrays *arrays = NULL;
-    ck_assert_int_eq(mha_npz_read(&arrays, folder_path("w.npz"), 0, NULL), MHA_OK);
+    mha_arrays *arrays = read_arrays_with(mha_npz_read, "w.npz");
     mha_array held[6];
     for (size_t i = 0; i < 5; i++) {
         held[i] = *mha_arrays_at(arrays, i);
@@ -79,8 +78,7 @@ START_TEST(prefixes_are_taken_and_given) {
     init("w.npz");
     convert(WORDS("convert", "w.npz", "t.npz", "--to", "torch", "--to-prefix", "enc.0."),
         "w.npz (lesson) -> t.npz (torch): width 8, heads 2 (which OUT does not keep), float64\n");
-    mha_arrays *arrays;
-    ck_assert(mha_arrays_read(&arrays, folder_path("t.npz"), 0, NULL) == MHA_OK);
+    mha_arrays *arrays = read_arrays("t.npz");
     ck_assert_uint_eq(mha_arrays_count(arrays), 2);
     ck_assert_ptr_nonnull(mha_arrays_find(arrays, "enc.0.in_proj_weight"));
     ck_assert_ptr_nonnull(mha_arrays_find(arrays, "enc.0.out_proj.weight"));

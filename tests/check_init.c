@@ -7,18 +7,10 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
+#include "count.h"
 #include "folder.h"
 #include "program_cases.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static mha_arrays *read_arrays(const char *name) {
-    mha_arrays *arrays;
-    mha_error error;
-    ck_assert_msg(
-        mha_arrays_read(&arrays, folder_path(name), 0, &error) == MHA_OK, "%s", error.text);
-    return arrays;
-}
 
 static const char *const matrix_names[] = {"wq", "wk", "wv", "wo"};
 

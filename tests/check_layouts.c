@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "count.h"
 #include "suites.h"
 #include "weights_file.h"
 
@@ -264,8 +265,6 @@ START_TEST(float_and_double_are_kept_apart) {
     }
 }
 END_TEST
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 Suite *layouts_suite(void) {
     Suite *suite = suite_create("layouts");

@@ -8,6 +8,7 @@
 
 #include <mha/mha64.h>
 
+#include "array_assert.h"
 #include "folder.h"
 #include "weights_file.h"
 
@@ -180,8 +181,7 @@ START_TEST(files_hold_what_the_layout_says) {
     for (int l = MHA_LAYOUT_UNKNOWN + 1; l < MHA_LAYOUT_COUNT; l++) {
         ck_assert(mha_weight_set_write(
                       folder_path(round_names[_i]), &set, (mha_layout)l, NULL, NULL) == MHA_OK);
-        mha_arrays *arrays;
-        ck_assert(mha_arrays_read(&arrays, folder_path(round_names[_i]), 0, NULL) == MHA_OK);
+        mha_arrays *arrays = read_arrays(round_names[_i]);
         ck_assert_uint_eq(mha_arrays_count(arrays), counts[_i][l]);
         if (_i == 1) {
             ck_assert_str_eq(mha_arrays_metadata(arrays, "layout"), mha_layout_name((mha_layout)l));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "count.h"
 #include "weights_file.h"
 
 static const mha_layout_hint nothing = {.layout = MHA_LAYOUT_UNKNOWN};
@@ -273,8 +274,6 @@ START_TEST(very_many_prefixes) {
     layouts_refuse(nothing, MHA_ERROR_FORMAT, " and more");
 }
 END_TEST
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 TCase *layouts_refusals(void) {
     TCase *cases = tcase_create("refusals");

@@ -9,9 +9,8 @@
 #include <mha/mha64.h>
 #include <mha/rng.h>
 
+#include "count.h"
 #include "suites.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int64_t bits_of(double x) {
     int64_t bits;

@@ -4,10 +4,9 @@
 
 #include <mha/mask.h>
 
+#include "count.h"
 #include "mask_cases.h"
 #include "suites.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { LONGEST = 5, MOST = 3 };
 

@@ -5,9 +5,8 @@
 
 #include <mha/mask.h>
 
+#include "count.h"
 #include "mask_cases.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Enough bytes for every mask below, all allowed. */
 static unsigned char ones[256];

@@ -9,6 +9,7 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "folder.h"
 #include "io/stored.h"
 #include "npy_cases.h"
@@ -36,20 +37,6 @@ static const struct {
     {"f4", "float32", 4, "\x3f\x80\0\1\xc0\0\0\0", MHA_FLOAT32, {1 + 0x1p-23, -2}},
     {"f8", "float64", 8, "\x3f\xf0\0\0\0\0\0\1\xc0\0\0\0\0\0\0\0", MHA_FLOAT64, {1 + 0x1p-52, -2}},
 };
-
-static double number_of(const mha_array *array, size_t i) {
-    switch (array->dtype) {
-    case MHA_BOOL:
-    case MHA_UINT8:
-        return ((const unsigned char *)array->data)[i];
-    case MHA_INT64:
-        return (double)((const int64_t *)array->data)[i];
-    case MHA_FLOAT32:
-        return (double)((const float *)array->data)[i];
-    default:
-        return ((const double *)array->data)[i];
-    }
-}
 
 /* The two numbers PAIRS times, as a file in that byte order has them: more than is read at a time. */
 enum { PAIRS = 20000 };

@@ -1,85 +1,43 @@
-/* Broken files are refused within a second and 50 MB, whatever they claim. */
+/* What broken .npy and .npz files cost before they are refused. */
 #include <check.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mha/io.h>
 
+#include "cost.h"
 #include "folder.h"
 #include "npy_cases.h"
 #include "npz_maker.h"
 
 #define GIGABYTE_SHAPE NPY_FLOATS("(268435456,)")
-enum { KILOBYTES_MOST = 50 * 1024, SECONDS_MOST = 1 };
 
-/* The most memory that this process has had, in kilobytes. */
-static long peak(void) {
-    long kilobytes = -1;
-    char line[256];
-    FILE *status = fopen("/proc/self/status", "r");
-    ck_assert_ptr_nonnull(status);
-    while (fgets(line, sizeof line, status) != NULL) {
-        if (sscanf(line, "VmHWM: %ld", &kilobytes) == 1) {
-            break;
-        }
-    }
-    fclose(status);
-    ck_assert_int_gt(kilobytes, 0);
-    return kilobytes;
+/* The most memory that the reader may take. */
+static const size_t max_bytes = (size_t)1 << 32;
+
+static void assert_npy_cheap(void) {
+    assert_cheaply_refused(mha_npy_read, "a.npy", max_bytes);
 }
 
-enum { CHEAP, READ, SLOW, LARGE };
-
-static int try_to_read(const char *name) {
-    const size_t limit = (size_t)1 << 32;
-    const long before = peak();
-    const clock_t start = clock();
-    mha_arrays *arrays = NULL;
-    const bool zip = strstr(name, ".npz") != NULL;
-    mha_status status = zip ? mha_npz_read(&arrays, folder_path(name), limit, NULL)
-                            : mha_npy_read(&arrays, folder_path(name), limit, NULL);
-    if (status == MHA_OK) {
-        return READ;
-    }
-    if (clock() - start > SECONDS_MOST * CLOCKS_PER_SEC) {
-        return SLOW;
-    }
-    return peak() - before > KILOBYTES_MOST ? LARGE : CHEAP;
-}
-
-/* A process of its own, whose memory nobody else has enlarged. */
-static void assert_cheap(const char *name) {
-    const pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        _exit(try_to_read(name));
-    }
-    int status = 0;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status));
-    ck_assert_msg(WEXITSTATUS(status) == CHEAP, "%s: %d", name, WEXITSTATUS(status));
+static void assert_npz_cheap(void) {
+    assert_cheaply_refused(mha_npz_read, "a.npz", max_bytes);
 }
 
 START_TEST(claims_of_npy_headers_are_cheap) {
     make_npy(1, GIGABYTE_SHAPE, 100);
     folder_write("a.npy", made_npy.at, made_npy.size);
-    assert_cheap("a.npy");
+    assert_npy_cheap();
     /* a hole of 1 GB behind the header, and 4 bytes more than there are */
     make_npy(1, NPY_FLOATS("(268435457,)"), 0);
     folder_write("a.npy", made_npy.at, made_npy.size);
     ck_assert_int_eq(truncate(folder_path("a.npy"), (off_t)made_npy.size + (1 << 30)), 0);
-    assert_cheap("a.npy");
+    assert_npy_cheap();
     make_npy(2, GIGABYTE_SHAPE, 100);
     memset(made_npy.at + 8, 0xff, 4); /* the length of the text */
     folder_write("a.npy", made_npy.at, made_npy.size);
     ck_assert_int_eq(truncate(folder_path("a.npy"), (off_t)1 << 33), 0);
-    assert_cheap("a.npy");
+    assert_npy_cheap();
 }
 END_TEST
 
@@ -90,7 +48,7 @@ START_TEST(wrong_numbers_are_cheap) {
     made_npy.at[made_npy.size] = 2;
     folder_write("a.npy", made_npy.at, made_npy.size + 1);
     ck_assert_int_eq(truncate(folder_path("a.npy"), end), 0);
-    assert_cheap("a.npy");
+    assert_npy_cheap();
 }
 END_TEST
 
@@ -142,12 +100,12 @@ START_TEST(claims_of_deflated_members_are_cheap) {
     make_npy(1, GIGABYTE_SHAPE, 200000);
     make_deflated(1100000, (uint32_t)(made_npy.size - 200000) + (1 << 30));
     npz_assert_refused(MHA_ERROR_FORMAT, "member x.npy: it ends after 2000");
-    assert_cheap("a.npz");
+    assert_npz_cheap();
     /* more than deflate can make of its bytes */
     make_npy(1, GIGABYTE_SHAPE, 200000);
     make_deflated(1000000, (uint32_t)(made_npy.size - 200000) + (1 << 30));
     npz_assert_refused(MHA_ERROR_FORMAT, "member x.npy: it claims to unpack 1073741");
-    assert_cheap("a.npz");
+    assert_npz_cheap();
 }
 END_TEST
 
@@ -174,7 +132,7 @@ START_TEST(names_of_equal_hashes_are_cheap) {
     made_npy.size = 0;
     make_zip(list, COUNT);
     folder_write("a.npz", made_zip.at, made_zip.size);
-    assert_cheap("a.npz");
+    assert_npz_cheap();
 }
 END_TEST
 

@@ -6,10 +6,11 @@
 
 #include <mha/io.h>
 
-#include "suites.h"
+#include "array_assert.h"
 #include "folder.h"
 #include "npz_bytes.h"
 #include "npz_cases.h"
+#include "suites.h"
 
 static void write_arrays(const char *name, const mha_array *arrays, size_t count) {
     mha_error error = {0};
@@ -17,34 +18,12 @@ static void write_arrays(const char *name, const mha_array *arrays, size_t count
     ck_assert_msg(status == MHA_OK, "%s", error.text);
 }
 
-static mha_arrays *read_arrays(const char *name) {
-    mha_error error = {0};
-    mha_arrays *npz = NULL;
-    mha_status status = mha_npz_read(&npz, folder_path(name), 0, &error);
-    ck_assert_msg(status == MHA_OK, "%s", error.text);
-    ck_assert_ptr_nonnull(npz);
-    return npz;
-}
-
-static void assert_same(const mha_array *read, const mha_array *written) {
-    ck_assert_str_eq(read->name, written->name);
-    ck_assert_int_eq(read->dtype, written->dtype);
-    ck_assert_str_eq(read->stored, mha_dtype_name(written->dtype));
-    ck_assert_uint_eq(read->rank, written->rank);
-    for (size_t i = 0; i < written->rank; i++) {
-        ck_assert_uint_eq(read->dims[i], written->dims[i]);
-    }
-    ck_assert_uint_eq((uintptr_t)read->data % 8, 0);
-    size_t bytes = mha_array_count(written) * mha_dtype_bytes(written->dtype);
-    ck_assert(bytes == 0 || memcmp(read->data, written->data, bytes) == 0);
-}
-
 static void assert_round_trip(const mha_array *arrays, size_t count) {
     write_arrays("a.npz", arrays, count);
-    mha_arrays *npz = read_arrays("a.npz");
+    mha_arrays *npz = read_arrays_with(mha_npz_read, "a.npz");
     ck_assert_uint_eq(mha_arrays_count(npz), count);
     for (size_t i = 0; i < count; i++) {
-        assert_same(mha_arrays_at(npz, i), &arrays[i]);
+        assert_read_as_written(mha_arrays_at(npz, i), &arrays[i]);
         ck_assert_ptr_eq(mha_arrays_find(npz, arrays[i].name), mha_arrays_at(npz, i));
     }
     ck_assert_ptr_null(mha_arrays_at(npz, count));
@@ -192,22 +171,22 @@ END_TEST
 
 static void assert_example(const mha_arrays *npz, const mha_array *matrix) {
     ck_assert_uint_eq(mha_arrays_count(npz), 2);
-    assert_same(mha_arrays_at(npz, 0), matrix);
-    assert_same(mha_arrays_at(npz, 1), &example[1]);
+    assert_read_as_written(mha_arrays_at(npz, 0), matrix);
+    assert_read_as_written(mha_arrays_at(npz, 1), &example[1]);
     ck_assert_ptr_null(mha_arrays_find(npz, "matri"));
     ck_assert_ptr_null(mha_arrays_find(npz, "matrix.npy"));
 }
 
 START_TEST(files_of_numpy_are_read) {
     folder_write("a.npz", numpy_savez, sizeof numpy_savez);
-    mha_arrays *npz = read_arrays("a.npz");
+    mha_arrays *npz = read_arrays_with(mha_npz_read, "a.npz");
     assert_example(npz, &example[0]);
     mha_arrays_free(npz);
     mha_array matrix = example[0];
     matrix.dtype = MHA_FLOAT64;
     matrix.data = matrix64;
     folder_write("b.npz", numpy_savez_compressed, sizeof numpy_savez_compressed);
-    npz = read_arrays("b.npz");
+    npz = read_arrays_with(mha_npz_read, "b.npz");
     assert_example(npz, &matrix);
     mha_arrays_free(npz);
 }
@@ -219,7 +198,7 @@ START_TEST(sizes_come_from_the_directory) {
     memcpy(bytes, numpy_savez, sizeof bytes);
     memset(bytes + 18, 0xff, 8);
     folder_write("a.npz", bytes, sizeof bytes);
-    mha_arrays *npz = read_arrays("a.npz");
+    mha_arrays *npz = read_arrays_with(mha_npz_read, "a.npz");
     assert_example(npz, &example[0]);
     mha_arrays_free(npz);
 }
@@ -281,6 +260,7 @@ Suite *npz_suite(void) {
     suite_add_tcase(suite, npz_header_case());
     suite_add_tcase(suite, npz_refusal_case());
     suite_add_tcase(suite, npz_directory_case());
+    suite_add_tcase(suite, npz_limit_case());
     suite_add_tcase(suite, replace_case());
     return suite;
 }

@@ -13,9 +13,8 @@
 
 #include <mha/rng.h>
 
+#include "count.h"
 #include "parity.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 Suite *parity_suite(void);
 

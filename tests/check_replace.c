@@ -1,15 +1,13 @@
 /* A file is replaced as a whole or not at all. */
 #include <check.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <mha/io.h>
 
+#include "child.h"
 #include "folder.h"
 #include "npz_cases.h"
 
@@ -151,24 +149,10 @@ START_TEST(unusable_targets_are_refused) {
 }
 END_TEST
 
-/* The exit status of a child that runs attempt, which must not return. */
-static int status_of_child(void (*attempt)(void)) {
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        attempt();
-        _exit(9);
-    }
-    int status = 0;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
 enum { AS_EXPECTED = 0, OTHERWISE = 1, CANNOT_TELL = 2 };
 
-/* Exits with whether writing 4 KB of text and of numbers to "file" both fail for this reason. */
-static void exit_with_failure(const char *reason) {
+/* Whether writing 4 KB of text and of numbers to "file" both fail for this reason. */
+static int fail_to_write(const char *reason) {
     static const double zeros[512];
     const mha_array array = {
         .name = "zeros", .dtype = MHA_FLOAT64, .rank = 1, .dims = {512}, .data = zeros};
@@ -176,19 +160,20 @@ static void exit_with_failure(const char *reason) {
     mha_error numbers = {0};
     mha_status first = mha_file_replace(folder_path("file"), zeros, sizeof zeros, &text);
     mha_status second = mha_npz_write(folder_path("file"), &array, 1, &numbers);
-    int expected = first == MHA_ERROR_FILE && second == MHA_ERROR_FILE &&
-                   strstr(text.text, reason) != NULL && strstr(numbers.text, reason) != NULL;
-    _exit(expected ? AS_EXPECTED : OTHERWISE);
+    const int expected = first == MHA_ERROR_FILE && second == MHA_ERROR_FILE &&
+                         strstr(text.text, reason) != NULL && strstr(numbers.text, reason) != NULL;
+    return expected ? AS_EXPECTED : OTHERWISE;
 }
 
-/* Exits with whether a user without rights over it replaces "file" of the superuser. */
-static void replace_a_file_of_another(void) {
+/* Whether a user without rights over it replaces "file" of the superuser. */
+static int replace_a_file_of_another(const void *unused) {
+    (void)unused;
     if (geteuid() == 0 && (setgid(65532) != 0 || setuid(65533) != 0)) {
-        _exit(CANNOT_TELL);
+        return CANNOT_TELL;
     }
     const mha_status status =
         mha_file_replace(folder_path("file"), new_text, sizeof new_text, NULL);
-    _exit(status == MHA_OK ? AS_EXPECTED : OTHERWISE);
+    return status == MHA_OK ? AS_EXPECTED : OTHERWISE;
 }
 
 /* The file then belongs to who replaced it. */
@@ -196,43 +181,43 @@ START_TEST(what_cannot_be_given_away_is_replaced) {
     folder_write("file", old_text, sizeof old_text);
     ck_assert_int_eq(chmod(folder_path("file"), 0666), 0);
     ck_assert_int_eq(chmod(folder_path(""), 0777), 0);
-    ck_assert_int_ne(status_of_child(replace_a_file_of_another), OTHERWISE);
+    ck_assert_int_ne(status_of_child(replace_a_file_of_another, NULL), OTHERWISE);
     ck_assert_uint_eq(mode_of("file"), 0666);
 }
 END_TEST
 
-static void write_beyond_the_limit(void) {
-    const struct rlimit limit = {1000, 1000};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    exit_with_failure("file: File too large");
+static int write_beyond_the_limit(const void *unused) {
+    (void)unused;
+    limit_file_size(1000);
+    return fail_to_write("file: File too large");
 }
 
 START_TEST(a_full_disk_leaves_the_old_file) {
     folder_write("file", old_text, sizeof old_text);
-    ck_assert_int_eq(status_of_child(write_beyond_the_limit), AS_EXPECTED);
+    ck_assert_int_eq(status_of_child(write_beyond_the_limit, NULL), AS_EXPECTED);
     ck_assert(folder_holds("file", old_text, sizeof old_text));
     ck_assert_uint_eq(folder_count(), 1);
 }
 END_TEST
 
 /* No permission holds the superuser back, so that another user is needed. */
-static void write_without_permission(void) {
+static int write_without_permission(const void *unused) {
+    (void)unused;
     const uid_t nobody = 65534;
     if (geteuid() == 0 && setuid(nobody) != 0) {
-        _exit(CANNOT_TELL);
+        return CANNOT_TELL;
     }
-    exit_with_failure("file: Permission denied");
+    return fail_to_write("file: Permission denied");
 }
 
 START_TEST(what_is_write_protected_stays) {
     folder_write("file", old_text, sizeof old_text);
     ck_assert_int_eq(chmod(folder_path("file"), 0666), 0);
     ck_assert_int_eq(chmod(folder_path(""), 0555), 0);
-    int protected_folder = status_of_child(write_without_permission);
+    int protected_folder = status_of_child(write_without_permission, NULL);
     ck_assert_int_eq(chmod(folder_path("file"), 0444), 0);
     ck_assert_int_eq(chmod(folder_path(""), 0777), 0);
-    int protected_file = status_of_child(write_without_permission);
+    int protected_file = status_of_child(write_without_permission, NULL);
     ck_assert_int_ne(protected_folder, OTHERWISE);
     ck_assert_int_ne(protected_file, OTHERWISE);
     ck_assert(folder_holds("file", old_text, sizeof old_text));

@@ -9,13 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-#include <mha/io.h>
-#include <mha/rng.h>
-
+#include "count.h"
 #include "folder.h"
 #include "program_cases.h"
 #include "run/run.h"
 #include "run_compare.h"
+#include "task_arrays.h"
 #include "word_lists.h"
 
 Suite *resume_suite(void);
@@ -24,16 +23,12 @@ Suite *resume_suite(void);
 static void write_examples(const char *name, uint64_t seed, float scale) {
     enum { N = 12, T = 3, D = 4 };
     static float query[N * T * D], target[N * T * D];
-    mha_rng rng;
-    mha_rng_seed(&rng, &seed, 1);
-    for (size_t i = 0; i < sizeof query / sizeof *query; i++) {
-        query[i] = (float)mha_rng_normal(&rng);
+    fill_normals(query, COUNT(query), seed);
+    for (size_t i = 0; i < COUNT(query); i++) {
         target[i] = scale * query[i];
     }
-    const mha_array arrays[] = {
-        {.name = "query", .dtype = MHA_FLOAT32, .rank = 3, .dims = {N, T, D}, .data = query},
-        {.name = "target", .dtype = MHA_FLOAT32, .rank = 3, .dims = {N, T, D}, .data = target}};
-    ck_assert_int_eq(mha_npz_write(folder_path(name), arrays, 2, NULL), MHA_OK);
+    examples_write(name, (const mha_array[MOST_ARRAYS]){ARRAY("query", MHA_FLOAT32, query, N, T, D),
+                             ARRAY("target", MHA_FLOAT32, target, N, T, D)});
 }
 
 enum { MOST_OPTIONS = 20 };
@@ -47,10 +42,10 @@ static const char *const cases[][MOST_OPTIONS] = {
     {"teacher", "--batch", "4", "--eval-every", "13", "--clip", "0.01", "--weight-decay", "0.01",
         "--momentum", "0.5"},
     {"mean", "--batch", "4", "--eval-every", "100", "--momentum", "0", "--lr", "0.1"},
-    {"arrays", "--data", "data", "--batch", "5", "--eval-every", "4", "--validation", "0.25"},
-    {"arrays", "--data", "data", "--batch", "5", "--eval-every", "4"},
+    {"arrays", "--data", "data.npz", "--batch", "5", "--eval-every", "4", "--validation", "0.25"},
+    {"arrays", "--data", "data.npz", "--batch", "5", "--eval-every", "4"},
 };
-enum { CASES = sizeof cases / sizeof *cases };
+enum { CASES = COUNT(cases) };
 
 static void train_case(const char *folder, const char *const *options, const char *steps) {
     const char *words[MOST_OPTIONS + 3] = {"--steps", steps};
@@ -63,7 +58,7 @@ static void train_case(const char *folder, const char *const *options, const cha
 /* Trains the whole case, and again with stops after these steps, which end with NULL. */
 static void assert_stops_leave_no_trace(const char *const *options, const char *const *steps) {
     write_list(LISTED_WORDS, "");
-    write_examples("data", 1, 0.5f);
+    write_examples("data.npz", 1, 0.5f);
     train_case("whole", options, "40");
     train_case("parts", options, *steps++);
     for (; *steps != NULL; steps++) {
@@ -221,14 +216,14 @@ END_TEST
 
 /* With other held-out examples the rows that follow are of these, and so is the best of them. */
 START_TEST(held_out_examples_may_change) {
-    write_examples("data", 1, 0.5f);
-    write_examples("first", 2, 0.5f);
-    write_examples("second", 3, 3.0f); /* with higher losses */
-    static const char *const task[MOST_OPTIONS] = {
-        "arrays", "--data", "data", "--eval-data", "first", "--eval-every", "5", "--clip", "0.1"};
+    write_examples("data.npz", 1, 0.5f);
+    write_examples("first.npz", 2, 0.5f);
+    write_examples("second.npz", 3, 3.0f); /* with higher losses */
+    static const char *const task[MOST_OPTIONS] = {"arrays", "--data", "data.npz", "--eval-data",
+        "first.npz", "--eval-every", "5", "--clip", "0.1"};
     train_case("whole", task, "20");
     train_case("run", task, "10");
-    resume_in("run", WORDS("--steps", "20", "--eval-data", "second"), 0);
+    resume_in("run", WORDS("--steps", "20", "--eval-data", "second.npz"), 0);
     size_t size;
     unsigned char *weights = folder_read(&size, "whole/weights.npz");
     ck_assert_int_eq(folder_holds("run/weights.npz", weights, size), 1);

@@ -8,11 +8,10 @@
 #include <mha/rng.h>
 
 #include "base/rng_tables.h"
+#include "count.h"
 #include "suites.h"
 
 enum { LEVELS = 256, LONG_STREAM = 100000 };
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static mha_rng seeded(uint64_t seed) {
     mha_rng rng;

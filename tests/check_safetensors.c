@@ -5,6 +5,7 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "folder.h"
 #include "safetensors_cases.h"
 #include "safetensors_maker.h"
@@ -19,25 +20,12 @@ static void write_all(
     ck_assert_uint_eq(folder_count(), 1);
 }
 
-static void assert_same(const mha_array *read, const mha_array *written) {
-    ck_assert_ptr_nonnull(read);
-    ck_assert_str_eq(read->name, written->name);
-    ck_assert_str_eq(read->stored, mha_dtype_name(written->dtype));
-    ck_assert_int_eq(read->dtype, written->dtype);
-    ck_assert_uint_eq(read->rank, written->rank);
-    for (size_t i = 0; i < written->rank; i++) {
-        ck_assert_uint_eq(read->dims[i], written->dims[i]);
-    }
-    const size_t bytes = mha_array_count(written) * mha_dtype_bytes(written->dtype);
-    ck_assert(bytes == 0 || memcmp(read->data, written->data, bytes) == 0);
-}
-
 static void assert_round_trip(const mha_array *arrays, size_t count) {
     write_all(arrays, count, NULL, 0);
     mha_arrays *read = safetensors_read();
     ck_assert_uint_eq(mha_arrays_count(read), count);
     for (size_t i = 0; i < count; i++) {
-        assert_same(mha_arrays_find(read, arrays[i].name), &arrays[i]);
+        assert_read_as_written(mha_arrays_find(read, arrays[i].name), &arrays[i]);
     }
     ck_assert_ptr_null(mha_arrays_at(read, count));
     mha_arrays_free(read);

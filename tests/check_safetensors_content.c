@@ -5,6 +5,7 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "folder.h"
 #include "safetensors_cases.h"
 #include "safetensors_maker.h"
@@ -41,21 +42,6 @@ static const struct {
         "\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\4\xc0", 16, MHA_FLOAT64, {1, -2.5}},
 };
 
-static double number_at(const mha_array *array, size_t i) {
-    switch (array->dtype) {
-    case MHA_BOOL:
-    case MHA_UINT8:
-        return ((const unsigned char *)array->data)[i];
-    case MHA_INT64:
-        return (double)((const int64_t *)array->data)[i];
-    case MHA_FLOAT32:
-        return (double)((const float *)array->data)[i];
-    case MHA_FLOAT64:
-    default:
-        return ((const double *)array->data)[i];
-    }
-}
-
 START_TEST(every_dtype_is_read) {
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         safetensors_make(pairs[i].header, pairs[i].bytes, pairs[i].size);
@@ -66,8 +52,8 @@ START_TEST(every_dtype_is_read) {
         ck_assert_int_eq(x->dtype, pairs[i].dtype);
         ck_assert_uint_eq(x->rank, 1);
         ck_assert_uint_eq(x->dims[0], 2);
-        ck_assert(number_at(x, 0) == pairs[i].numbers[0]);
-        ck_assert(number_at(x, 1) == pairs[i].numbers[1]);
+        ck_assert(number_of(x, 0) == pairs[i].numbers[0]);
+        ck_assert(number_of(x, 1) == pairs[i].numbers[1]);
         mha_arrays_free(arrays);
     }
 }

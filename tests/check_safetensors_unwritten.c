@@ -1,14 +1,11 @@
 /* Arrays that cannot be written leave no .safetensors file, and what was there. */
 #include <check.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <mha/io.h>
 
+#include "child.h"
 #include "folder.h"
 #include "safetensors_cases.h"
 #include "safetensors_maker.h"
@@ -110,18 +107,17 @@ START_TEST(headers_have_one_limit) {
 }
 END_TEST
 
-/* Exits with 0 when writing 4 KB fails for want of space. */
-static void write_beyond_the_limit(void) {
-    const struct rlimit limit = {1000, 1000};
+/* 0 when writing 4 KB fails for want of space. */
+static int write_beyond_the_limit(const void *unused) {
+    (void)unused;
     static const double zeros[512];
     const mha_array array = {
         .name = "x", .dtype = MHA_FLOAT64, .rank = 1, .dims = {512}, .data = zeros};
     mha_error error = {0};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
+    limit_file_size(1000);
     mha_status status =
         mha_safetensors_write(folder_path("a.safetensors"), &array, 1, NULL, 0, &error);
-    _exit(status != MHA_ERROR_FILE || strstr(error.text, "a.safetensors: File too large") == NULL);
+    return status != MHA_ERROR_FILE || strstr(error.text, "a.safetensors: File too large") == NULL;
 }
 
 START_TEST(a_full_disk_leaves_what_was_there) {
@@ -129,14 +125,7 @@ START_TEST(a_full_disk_leaves_what_was_there) {
         if (old) {
             folder_write("a.safetensors", "old", 3);
         }
-        const pid_t child = fork();
-        ck_assert_int_ge(child, 0);
-        if (child == 0) {
-            write_beyond_the_limit();
-        }
-        int status = -1;
-        ck_assert_int_eq(waitpid(child, &status, 0), child);
-        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        ck_assert_int_eq(status_of_child(write_beyond_the_limit, NULL), 0);
         ck_assert_uint_eq(folder_count(), (size_t)old);
     }
     ck_assert(folder_holds("a.safetensors", "old", 3));

@@ -9,10 +9,10 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "count.h"
 #include "mask_cases.h"
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-#define P(exponent)  ((size_t)1 << (exponent))
+#define P(exponent) ((size_t)1 << (exponent))
 
 static const struct {
     mha_shape shape;

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "count.h"
 #include "task_batch.h"
 #include "tasks/symbols.h"
 #include "tasks/table.h"
 
 Suite *task_values_suite(void);
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Batch n of a seed with the given settings. */
 static struct task_batch batch_of(

@@ -8,11 +8,10 @@
 
 #include <mha/gradcheck.h>
 
+#include "count.h"
 #include "gradcheck_functions.h"
 
 enum { ROWS = 3, BLOCKS = 2 };
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* An example as the checker sees it. Blocks are x and, where the example has it, w. */
 typedef struct setup {

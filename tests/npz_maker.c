@@ -5,6 +5,7 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "folder.h"
 
 made_file made_npy, made_zip;
@@ -130,11 +131,8 @@ static void assert_clean(const char *text) {
 }
 
 mha_arrays *npy_read_made(void) {
-    mha_error error = {0};
-    mha_arrays *arrays = NULL;
     folder_write("a.npy", made_npy.at, made_npy.size);
-    mha_status status = mha_npy_read(&arrays, folder_path("a.npy"), 0, &error);
-    ck_assert_msg(status == MHA_OK, "%s", error.text);
+    mha_arrays *arrays = read_arrays_with(mha_npy_read, "a.npy");
     ck_assert_uint_eq(mha_arrays_count(arrays), 1);
     return arrays;
 }
@@ -166,12 +164,8 @@ bool npz_is_read(mha_error *error) {
 }
 
 mha_arrays *npz_read_made(void) {
-    mha_error error = {0};
-    mha_arrays *arrays = NULL;
     folder_write("a.npz", made_zip.at, made_zip.size);
-    mha_status status = mha_npz_read(&arrays, folder_path("a.npz"), 0, &error);
-    ck_assert_msg(status == MHA_OK, "%s", error.text);
-    return arrays;
+    return read_arrays_with(mha_npz_read, "a.npz");
 }
 
 void npz_assert_refused(mha_status status, const char *words) {

@@ -9,6 +9,7 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "folder.h"
 #include "program.h"
 #include "run/run.h"
@@ -49,16 +50,9 @@ void resume_in(const char *folder, const char *const *words, int status) {
     run_words(WORDS("train", "--resume", "-o", folder, "--quiet"), words, status);
 }
 
-static mha_arrays *read_npz(const char *name) {
-    mha_arrays *arrays = NULL;
-    mha_error error;
-    ck_assert_msg(mha_npz_read(&arrays, folder_path(name), 0, &error) == MHA_OK, "%s", error.text);
-    return arrays;
-}
-
 static void assert_same_checkpoint(const char *run, const char *other) {
-    mha_arrays *a = read_npz(run_file(run, RUN_CHECKPOINT));
-    mha_arrays *b = read_npz(run_file(other, RUN_CHECKPOINT));
+    mha_arrays *a = read_arrays_with(mha_npz_read, run_file(run, RUN_CHECKPOINT));
+    mha_arrays *b = read_arrays_with(mha_npz_read, run_file(other, RUN_CHECKPOINT));
     ck_assert_uint_eq(mha_arrays_count(a), 18);
     ck_assert_uint_eq(mha_arrays_count(b), 18);
     for (size_t i = 0; i < mha_arrays_count(a); i++) {

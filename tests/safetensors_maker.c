@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array_assert.h"
 #include "folder.h"
 
 static const char file_name[] = "a.safetensors";
@@ -33,12 +34,7 @@ void safetensors_make(const char *header, const void *data, size_t data_size) {
 }
 
 mha_arrays *safetensors_read(void) {
-    mha_error error = {0};
-    mha_arrays *arrays = NULL;
-    mha_status status = mha_safetensors_read(&arrays, folder_path(file_name), 0, &error);
-    ck_assert_msg(status == MHA_OK, "%s", error.text);
-    ck_assert_ptr_nonnull(arrays);
-    return arrays;
+    return read_arrays_with(mha_safetensors_read, file_name);
 }
 
 void safetensors_assert_refused_within(size_t max_bytes, mha_status expected, const char *words) {

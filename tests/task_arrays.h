@@ -4,17 +4,8 @@
 
 #include <mha/io.h>
 
+#include "array_assert.h"
 #include "trainer.h"
-
-/* An mha_array of a name, a dtype and dims over a C array: as an initializer, and as a value. */
-#define ARRAY_OF(array_name, array_dtype, array_data, ...)                                         \
-    {                                                                                              \
-        .name = array_name, .dtype = array_dtype,                                                  \
-        .rank = sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), .dims = {__VA_ARGS__},           \
-        .data = array_data                                                                         \
-    }
-#define ARRAY(array_name, array_dtype, array_data, ...)                                            \
-    ((mha_array)ARRAY_OF(array_name, array_dtype, array_data, __VA_ARGS__))
 
 /* Arrays without a name are left out. */
 enum { MOST_ARRAYS = 8 };

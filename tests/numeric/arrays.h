@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#include "count.h"
+
 #define array_new          MHA_NAME(array_new)
 #define array_constant     MHA_NAME(array_constant)
 #define array_normal       MHA_NAME(array_normal)
@@ -16,8 +18,6 @@
 #define assert_arrays_same MHA_NAME(assert_arrays_same)
 #define assert_array_is    MHA_NAME(assert_array_is)
 #define assert_arrays_near MHA_NAME(assert_arrays_near)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define REAL_LARGEST (MHA_PRECISION == 32 ? (mha_real)FLT_MAX : (mha_real)DBL_MAX)
 

@@ -7,6 +7,8 @@
 
 #include <mha/gradcheck.h>
 
+#include "count.h"
+
 #define layer_case          MHA_NAME(layer_case)
 #define leaf                MHA_NAME(leaf)
 #define open_case           MHA_NAME(open_case)
@@ -32,8 +34,6 @@
 #define assert_refused      MHA_NAME(assert_refused)
 #define check_gradients     MHA_NAME(check_gradients)
 #define assert_gradients    MHA_NAME(assert_gradients)
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a result against the reference, relative to the norm of its block. */
 #define CASE_TOLERANCE (MHA_PRECISION == 32 ? 2e-5 : 1e-12)
