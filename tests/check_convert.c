@@ -71,6 +71,8 @@ START_TEST(nothing_else_is_lost_in_place) {
     mha_arrays_free(arrays);
     assert_program_refuses(WORDS("convert", "model.npz", "./model.npz", "--to", "combined"),
         "mha: model.npz also holds embedding, which would be lost: write to another file\n");
+    assert_program_refuses(WORDS("convert", "w.npz", "w.npz", "--to", "torch"),
+        "mha: w.npz also holds the number of heads, which would be lost: write to another file\n");
 }
 END_TEST
 
@@ -209,7 +211,7 @@ START_TEST(full_disk_keeps_the_old_file) {
     size_t size;
     unsigned char *bytes = folder_read(&size, "w.npz");
     outcome = run_program_limited(
-        folder_path(""), WORDS("convert", "w.npz", "w.npz", "--to", "torch"), 1000, false);
+        folder_path(""), WORDS("convert", "w.npz", "w.npz", "--to", "combined"), 1000, false);
     ck_assert_int_eq(outcome.status, 2);
     ck_assert_ptr_nonnull(strstr(outcome.err, "File too large"));
     ck_assert_int_eq(folder_holds("w.npz", bytes, size), 1);

@@ -106,6 +106,12 @@ START_TEST(changed_held_out_data_are_noticed) {
     outcome = run_well(WORDS("eval", "run", "--eval-data", "b.npz"));
     assert_says(outcome.err, "b.npz: left out: lenghts (1)\n");
     outcome_free(&outcome);
+    outcome =
+        run_well(WORDS("train", "--resume", "-o", "run", "--steps", "2", "--eval-data", "b.npz"));
+    outcome_free(&outcome);
+    outcome = run_well(WORDS("eval", "run"));
+    ck_assert_str_eq(outcome.err, "");
+    outcome_free(&outcome);
 }
 END_TEST
 

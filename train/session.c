@@ -128,7 +128,8 @@ mha_status session_run(struct session_result *result, struct trainer *trainer,
         run_folder_abandon(&folder);
     } else if ((status = run_folder_publish(&folder, error)) != MHA_OK) {
         session_close_log(&session, NULL);
-        add_to_error(error, "the new run is complete in the folder, --resume goes on with it");
+        add_to_error(error,
+            "the new run is complete in the folder, --resume goes on with it once that is mended");
     } else {
         status = run_to_end(&session, error);
     }

@@ -22,6 +22,9 @@ static void restore(void) {
 static void note_request(int number) {
     requested = number;
     restore();
+    if (number == SIGHUP) { /* a terminal that goes sends it more than once */
+        signal(SIGHUP, SIG_IGN);
+    }
 }
 
 void stop_catch(void) {

@@ -74,10 +74,10 @@ mha_status mha_npy_read(mha_arrays **arrays, const char *path, size_t max_bytes,
 
 /* Reads all members of a .npz file whose names end in ".npy", stored or deflated, in any order;
  * others are left out, and only their names are kept. Refused before anything is unpacked are
- * directories that disagree with the local headers, duplicate names, encrypted members, and members
- * that claim more than deflate can make of their bytes or than max_bytes allows. A payload that
- * disagrees with its header is known when that header is unpacked, a wrong checksum only when the
- * whole member is. */
+ * directories that disagree with the local headers, bytes behind the end of the zip file, names that
+ * two members of any kind have, encrypted members, and members that claim more than deflate can make
+ * of their bytes or than max_bytes allows. A payload that disagrees with its header is known when that
+ * header is unpacked, a wrong checksum only when the whole member is. */
 mha_status mha_npz_read(mha_arrays **arrays, const char *path, size_t max_bytes, mha_error *error);
 
 /* Reads a .safetensors file: a header of JSON and tensors that cover the rest of the file without a

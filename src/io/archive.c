@@ -155,8 +155,8 @@ static mha_status refuse(archive *a, zip_error_t *cause, const char *path, mha_e
     }
     if (zip_error_code_zip(cause) == ZIP_ER_INCONS) {
         return mha_fail(error, MHA_ERROR_FORMAT,
-            "%s: the zip directory contradicts itself or its members: %s", path,
-            zip_error_strerror(cause));
+            "%s: the zip directory contradicts itself, its members or the end of the file: %s",
+            path, zip_error_strerror(cause));
     }
     return mha_fail(error, archive_status(cause), "%s: %s", path, zip_error_strerror(cause));
 }

@@ -74,13 +74,21 @@ static const char *heads_text(char text[32], size_t heads) {
     return text;
 }
 
-/* OUT may be IN as long as nothing else of it is lost. */
+/* A .npz file of the torch layouts holds the arrays of the module alone. */
+static bool keeps_heads(const char *path, mha_layout layout) {
+    const size_t length = strlen(path);
+    const bool is_npz = length >= 4 && strcmp(path + length - 4, ".npz") == 0;
+    return !is_npz || (layout != MHA_LAYOUT_TORCH && layout != MHA_LAYOUT_TORCH_LINEAR);
+}
+
+/* OUT may be IN as long as no other array of it is lost, nor the number of heads. */
 static mha_status check_in_place(const struct arguments *arguments, const mha_arrays *arrays,
-    const mha_weight_set *set, mha_error *error) {
+    const mha_weight_set *set, mha_layout to, mha_error *error) {
     if (!is_same_file(arguments->input, arguments->output)) {
         return MHA_OK;
     }
-    const char *lost = mha_arrays_skipped_at(arrays, 0);
+    const bool loses_heads = set->heads > 0 && !keeps_heads(arguments->output, to);
+    const char *lost = loses_heads ? "the number of heads" : mha_arrays_skipped_at(arrays, 0);
     for (size_t i = 0; i < mha_arrays_count(arrays) && lost == NULL; i++) {
         const mha_array *array = mha_arrays_at(arrays, i);
         lost = is_read(set, array) ? NULL : array->name;
@@ -89,13 +97,6 @@ static mha_status check_in_place(const struct arguments *arguments, const mha_ar
                         : mha_fail(error, MHA_ERROR_ARGUMENT,
                               "%s also holds %s, which would be lost: write to another file",
                               arguments->input, lost);
-}
-
-/* A .npz file of the torch layouts holds the arrays of the module alone. */
-static bool keeps_heads(const char *path, mha_layout layout) {
-    const size_t length = strlen(path);
-    const bool is_npz = length >= 4 && strcmp(path + length - 4, ".npz") == 0;
-    return !is_npz || (layout != MHA_LAYOUT_TORCH && layout != MHA_LAYOUT_TORCH_LINEAR);
 }
 
 static mha_status convert(const struct arguments *arguments, mha_error *error) {
@@ -108,10 +109,10 @@ static mha_status convert(const struct arguments *arguments, mha_error *error) {
         return status;
     }
     status = mha_weight_set_take(&set, arrays, arguments->input, &arguments->hint, &found);
-    if (status == MHA_OK) {
-        status = check_in_place(arguments, arrays, &set, &found);
-    }
     const mha_layout to = arguments->to != MHA_LAYOUT_UNKNOWN ? arguments->to : set.layout;
+    if (status == MHA_OK) {
+        status = check_in_place(arguments, arrays, &set, to, &found);
+    }
     if (status == MHA_OK) {
         status = mha_weight_set_write(arguments->output, &set, to, arguments->to_prefix, &found);
     }

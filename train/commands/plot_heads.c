@@ -220,11 +220,11 @@ static mha_status draw(
         return status;
     }
     if (kind == PICTURE_TEXT) {
-        const size_t width = terminal_size().width;
+        const size_t width = terminal_width();
         const bool utf8 = terminal_is_utf8();
-        status = maps_check_width(&drawing->maps, width, utf8, error);
+        status = width > 0 ? maps_check_width(&drawing->maps, width, utf8, error) : MHA_OK;
         if (status == MHA_OK) {
-            maps_print(stdout, &drawing->maps, width, utf8);
+            maps_print(stdout, &drawing->maps, terminal_size().width, utf8);
         }
         return status;
     }

@@ -121,6 +121,11 @@ mha_status picture_check(enum picture_kind kind, const char *bytes, size_t size,
         size, kinds[kind].name);
 }
 
+size_t terminal_width(void) {
+    struct winsize window;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
 struct picture_size terminal_size(void) {
     struct picture_size size = {80, 24};
     struct winsize window;

@@ -37,6 +37,8 @@ struct picture_size {
 
 /* The terminal's size, 80 by 24 when it is unknown, and at most 240 by 80. */
 struct picture_size terminal_size(void);
+/* The columns of the terminal that standard output is; 0 when it is none. */
+size_t terminal_width(void);
 /* Whether texts may leave ASCII: the locale of the environment is in UTF-8. */
 bool terminal_is_utf8(void);
 

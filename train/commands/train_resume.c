@@ -41,34 +41,34 @@ static mha_status check_steps(
     return MHA_OK;
 }
 
-/* Held-out examples may change, not the share of the data that is trained on; a run that makes no more
- * steps would not look at them. */
+/* Held-out examples that are named now may be others, also under the same name; a run that makes no
+ * more steps would not look at them. The share of the data that is trained on stays. */
 static mha_status check_eval_data(
-    struct checkpoint *from, struct settings *asked, mha_error *error) {
+    struct settings *asked, const struct checkpoint *from, const char *named, mha_error *error) {
     const char *before = from->settings.eval_data, *now = asked->eval_data;
-    if (now == NULL || (before != NULL && strcmp(before, now) == 0)) {
+    if (named == NULL) {
         return MHA_OK;
     }
-    if (asked->steps == from->state.step) {
+    const bool other = before == NULL || strcmp(before, now) != 0;
+    if (other && asked->steps == from->state.step) {
         return mha_fail(error, MHA_ERROR_ARGUMENT,
             "--eval-data '%s': the run has made its %zu steps; give more --steps, or use mha eval",
             now, asked->steps);
     }
     asked->eval_fingerprint = 0;
-    from->state.best_loss = (double)NAN; /* losses of other examples do not compare */
-    from->state.best_step = 0;
     return MHA_OK;
 }
 
 /* What was asked for against what the run has. */
-static mha_status check_changes(struct settings *asked, struct checkpoint *from,
+static mha_status check_changes(struct settings *asked, const struct checkpoint *from,
     const struct train_arguments *arguments, mha_error *error) {
     static const char *const may_differ[] = {"steps", "eval_data", NULL};
     mha_status status = settings_check_kept(&from->settings, asked, may_differ, error);
     if (status == MHA_OK) {
         status = check_steps(asked, from, arguments->session.folder, error);
     }
-    return status == MHA_OK ? check_eval_data(from, asked, error) : status;
+    return status == MHA_OK ? check_eval_data(asked, from, arguments->values.eval_data, error)
+                            : status;
 }
 
 /* Trains from the checkpoint on; returns the exit status. */
@@ -82,8 +82,13 @@ static int go_on(const struct checkpoint *from, const struct settings *settings,
         return STATUS_USAGE;
     }
     int status = STATUS_USAGE;
+    struct run_state state = from->state;
+    if (trainer.settings.eval_fingerprint != from->settings.eval_fingerprint) {
+        state.best_loss = (double)NAN; /* losses of other examples do not compare */
+        state.best_step = 0;
+    }
     if (checkpoint_restore(&trainer, from, &error) != MHA_OK ||
-        session_resume(&result, &trainer, &from->state, options, &error) != MHA_OK) {
+        session_resume(&result, &trainer, &state, options, &error) != MHA_OK) {
         complain("%s", error.text);
     } else {
         status = print_result(&result, &trainer, options->folder, error.text);

@@ -148,6 +148,9 @@ static mha_status check_staged(const char *folder, mha_error *error) {
         staging == NULL ? no_memory(error) : checkpoint_read(&staged, staging, error);
     if (status == MHA_OK) {
         checkpoint_free(&staged);
+    } else if (error != NULL && staging != NULL) {
+        const mha_error reason = *error;
+        mha_fail(error, status, "%s; remove %s to do without it", reason.text, staging);
     }
     free(staging);
     return status;
