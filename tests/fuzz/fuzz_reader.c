@@ -12,6 +12,8 @@
 
 enum { MAX_BYTES = 16 << 20 };
 
+static volatile unsigned sink; /* so that no reading is left out */
+
 static void require(bool condition, const char *what) {
     if (!condition) {
         fprintf(stderr, "fuzz: %s\n", what);
@@ -57,9 +59,11 @@ static void take_weights(const mha_arrays *arrays) {
 
 /* What was read can be told apart from nothing else: writing and reading it gives the same arrays. */
 static void write_back(const mha_arrays *arrays) {
-    static char path[64];
+    static char path[1024];
     if (path[0] == '\0') {
-        snprintf(path, sizeof path, "/tmp/fuzz-%ld.npz", (long)getpid());
+        const char *base = getenv("TMPDIR");
+        snprintf(
+            path, sizeof path, "%s/fuzz-%ld.npz", base != NULL ? base : "/tmp", (long)getpid());
     }
     const size_t count = mha_arrays_count(arrays);
     mha_array *copies = calloc(count + 1, sizeof *copies);
@@ -96,7 +100,6 @@ void fuzz_reader(array_reader *reader, const uint8_t *bytes, size_t size) {
     mha_error error;
     const mha_status status = reader(&arrays, path, MAX_BYTES, &error);
     if (status == MHA_OK) {
-        static volatile unsigned sink;
         sink += touch(arrays);
         take_weights(arrays);
         write_back(arrays);

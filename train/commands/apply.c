@@ -183,7 +183,8 @@ struct arguments {
 enum { KEY_WEIGHTS = 0x200 };
 
 static const struct argp_option options_table[] = {
-    {"output", 'o', "OUT", 0, "Write this file, .npz or .safetensors as it ends", 0},
+    {"output", 'o', "OUT", 0,
+        "Write this file, .npz or .safetensors as it ends; it must not be one that is read", 0},
     {"weights", KEY_WEIGHTS, "FILE", 0, "Read the weights from FILE; without it, from IN", 0}, {0}};
 
 static bool ends_in(const char *path, const char *ending) {

@@ -139,7 +139,9 @@ static int run(int argc, char **argv) {
         .args_doc = "IN OUT",
         .doc =
             "Convert weights between .npz and .safetensors files and between layouts; no bit of a "
-            "number changes. OUT's ending chooses its format; OUT may be IN.\v"
+            "number changes. OUT's ending chooses its format; OUT may be IN when no other array "
+            "and no "
+            "number of heads would be lost.\v"
             "The layouts L:\n"
             "  lesson        wq wk wv wo: each (D,D), (in,out), so that q = x @ wq\n"
             "  torch         in_proj_weight (3D,D), the rows of q, k and v in turn, and\n"
