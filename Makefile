@@ -3,12 +3,14 @@
 # make help       all targets
 #
 # CFLAGS, CPPFLAGS, LDFLAGS, LDLIBS and CC are the user's; what the code itself needs follows them.
-# WERROR=1 turns warnings into errors, SANITIZE=address,undefined builds apart, V=1 shows commands.
+# WERROR=1 turns warnings into errors, SANITIZE=address,undefined builds apart, V=1 shows commands;
+# OPENMP= builds a library that computes on one thread.
 
 CC       ?= cc
 CFLAGS   ?= -O2 -g
 BUILD    ?= build$(if $(SANITIZE),/sanitize)
 PKG_CONFIG ?= pkg-config
+OPENMP   ?= -fopenmp
 
 USER_FLAGS := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 ifneq ($(filter -ffast-math -Ofast -ffinite-math-only -funsafe-math-optimizations,$(USER_FLAGS)),)
@@ -18,22 +20,36 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wmissing-prototypes \
             -Wstrict-prototypes -Wcast-qual -Wwrite-strings -Wundef -Wvla -Wformat=2 $(if $(WERROR),-Werror)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_CFLAGS = $(CFLAGS) -std=c11 -ffp-contract=off $(WARNINGS) $(SANITIZER) -MMD -MP
+# -fopenmp-simd makes compilers pass over all other OpenMP pragmas without a warning.
+THREADING := $(or $(strip $(OPENMP)),-fopenmp-simd)
+ALL_CFLAGS = $(CFLAGS) -std=c11 -ffp-contract=off $(THREADING) $(WARNINGS) $(SANITIZER) -MMD -MP
 ALL_CPPFLAGS = $(CPPFLAGS) -Iinclude -D_XOPEN_SOURCE=700
 ALL_LDFLAGS = $(LDFLAGS) $(SANITIZER)
 
-# Sources with a precision are compiled twice, the others once.
-NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c) src/learn/loss.c src/learn/sgd.c
+# Sources with a precision are compiled twice, the others once; kernels once a precision and
+# instruction set. Every set is named by single features, since clang 14 does not know x86-64-v3.
+KERNELS := $(filter-out src/kernels/select.c,$(wildcard src/kernels/*.c))
+NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c src/fused/*.c) src/kernels/select.c \
+  src/learn/loss.c src/learn/sgd.c
 COMMON  := $(wildcard src/base/*.c) src/learn/gradcheck.c
 IO      := $(wildcard src/io/*.c)
 PROGRAM := $(wildcard train/*.c train/run/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
 PROGRAM_NUMERIC := $(wildcard train/numeric/*.c)
 PLOTS   := $(sort $(wildcard plots/*.gp))
-INNER_LOOPS := src/math/% src/ops/% src/learn/loss% src/learn/sgd%
+INNER_LOOPS := src/math/% src/ops/% src/fused/% src/learn/loss% src/learn/sgd%
+
+# The machine compiled for; of this one where the compiler is not there yet (make setup check).
+MACHINE := $(or $(shell $(CC) $(CFLAGS) -dumpmachine 2>/dev/null),$(shell uname -m))
+KERNEL_SETS := baseline $(if $(filter x86_64%,$(MACHINE)),v3 v4)
+baseline_CFLAGS :=
+v3_CFLAGS := -mavx2 -mfma -mbmi -mbmi2 -mf16c
+v4_CFLAGS := $(v3_CFLAGS) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
+KERNEL_OBJ := $(foreach precision,f32 f64,$(foreach set,$(KERNEL_SETS),\
+  $(KERNELS:%.c=$(BUILD)/$(precision)/$(set)/%.o)))
 
 F32_OBJ  := $(NUMERIC:%.c=$(BUILD)/f32/%.o)
 F64_OBJ  := $(NUMERIC:%.c=$(BUILD)/f64/%.o)
-CORE_OBJ := $(F32_OBJ) $(F64_OBJ) $(COMMON:%.c=$(BUILD)/common/%.o)
+CORE_OBJ := $(F32_OBJ) $(F64_OBJ) $(KERNEL_OBJ) $(COMMON:%.c=$(BUILD)/common/%.o)
 IO_OBJ   := $(IO:%.c=$(BUILD)/common/%.o)
 PROGRAM_OBJ := $(PROGRAM:%.c=$(BUILD)/common/%.o) $(BUILD)/common/plot_scripts.o \
   $(PROGRAM_NUMERIC:%.c=$(BUILD)/f32/%.o) $(PROGRAM_NUMERIC:%.c=$(BUILD)/f64/%.o)
@@ -76,26 +92,39 @@ help:
 	 'make demo         train, draw the loss curve and the heads, say where the pictures are' \
 	 'make check        all tests' \
 	 'make gradcheck    check every backward routine by finite differences' \
-	 'make sanitize     the tests under address and undefined-behaviour sanitizers and valgrind' \
+	 'make check-isa    the tests again under every other instruction set of the processor' \
+	 'make bits         the same bits by every instruction set, aarch64 by qemu, threads and modes' \
+	 'make sanitize     the tests under address, undefined-behaviour and thread sanitizers and valgrind' \
 	 'make soak         the tests that take minutes: 200 kills, full disks of many sizes' \
 	 'make fuzz         fuzz the readers of files with libFuzzer (clang), FUZZ_SECONDS each' \
 	 'make plots        train anew and redraw the pictures of the README' \
 	 'make format       lay out the sources with clang-format' \
 	 'make lint         clang-format, clang-tidy, cppcheck and shellcheck' \
 	 'make clean        remove $(BUILD)' \
-	 'variables         CC CFLAGS CPPFLAGS LDFLAGS LDLIBS BUILD; WERROR=1 SANITIZE=... V=1;' \
+	 'variables         CC CFLAGS CPPFLAGS LDFLAGS LDLIBS BUILD; OPENMP; WERROR=1 SANITIZE=... V=1;' \
 	 '                  of install and uninstall: DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR'
 
 # A change of compiler or flags rebuilds everything.
 FLAGS_NOW := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LIBRARY_CFLAGS) | $(ALL_LDFLAGS) $(LDLIBS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
+	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || { $(if $(strip $(OPENMP)),$(check_openmp)) \
+	  printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@; }
+
+# Asked when flags change. A compiler that builds nothing at all speaks for itself later.
+builds = printf '%b\n' '$(1)' | $(CC) $(CPPFLAGS) $(CFLAGS) $(2) -x c - $(LDFLAGS) -o $(BUILD)/probe 2>/dev/null
+EMPTY_PROGRAM  := int main(void) { return 0; }
+OPENMP_PROGRAM := \#include <omp.h>\n\#ifndef _OPENMP\n\#error\n\#endif\nint main(void) { return omp_get_max_threads() < 1; }
+check_openmp = $(call builds,$(OPENMP_PROGRAM),$(OPENMP)) || ! $(call builds,$(EMPTY_PROGRAM)) || { printf \
+  'make: %s builds no program with %s: install its OpenMP (for clang libomp-dev), or give OPENMP= for one thread\n' \
+  '$(CC)' '$(OPENMP)' >&2; exit 1; };
 
 $(CORE_OBJ) $(IO_OBJ): ALL_CFLAGS += $(LIBRARY_CFLAGS)
 
-# Inner loops want -O3, unless they are being debugged.
-optimise = $(if $(filter $(INNER_LOOPS),$<),$(if $(filter -O0 -Og,$(CFLAGS)),,-O3) -fopenmp-simd)
+# Inner loops want -O3, unless they are being debugged. Kernels raise no errno and no signals.
+O3 := $(if $(filter -O0 -Og,$(CFLAGS)),,-O3) -fopenmp-simd
+optimise = $(if $(filter $(INNER_LOOPS),$<),$(O3))
+KERNEL_CFLAGS := $(O3) -fno-math-errno -fno-trapping-math
 
 $(BUILD)/f32/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -106,6 +135,19 @@ $(BUILD)/f64/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64 $(ALL_CFLAGS) $(optimise) -c $< -o $@
+
+# kernel_rule PRECISION SET
+define kernel_rule
+$(BUILD)/f$(1)/$(2)/src/kernels/%.o: src/kernels/%.c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$$(CC) $$(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=$(1) -DMHA_KERNEL=$(2) \
+	  $$(ALL_CFLAGS) $$(KERNEL_CFLAGS) $$($(2)_CFLAGS) -c $$< -o $$@
+endef
+$(foreach precision,32 64,$(foreach set,$(KERNEL_SETS),$(eval $(call kernel_rule,$(precision),$(set)))))
+
+$(BUILD)/f32/src/kernels/select.o $(BUILD)/f64/src/kernels/select.o $(BUILD)/common/src/base/isa.o: \
+  ALL_CPPFLAGS += $(if $(filter v3,$(KERNEL_SETS)),-DMHA_KERNELS_X86)
 
 $(BUILD)/common/src/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -144,7 +186,7 @@ $(BUILD)/libmha_io.so.$(VERSION): private PACKAGE_LIBS = $(call package_libs,$(I
 $(SHARED): $(BUILD)/%.so.$(VERSION):
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$*.so.$(SOVERSION) \
-	  $(if $(SANITIZE),,-Wl,-z,defs) $^ $(LDLIBS) $(PACKAGE_LIBS) -lm -o $@
+	  -Wl,--as-needed $(if $(SANITIZE),,-Wl,-z,defs) $^ $(LDLIBS) $(PACKAGE_LIBS) -lm -o $@
 $(BUILD)/%.so.$(SOVERSION): $(BUILD)/%.so.$(VERSION)
 	$(Q)ln -sf $(<F) $@
 $(BUILD)/%.so: $(BUILD)/%.so.$(SOVERSION)
@@ -198,7 +240,7 @@ format:
 # Findings are mended or argued where they stand; .clang-tidy says which checks are on.
 lint:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
-	$(Q)shellcheck .ci/setup .ci/run plots/embed.sh tests/*.sh tests/installed/run.sh \
+	$(Q)shellcheck .ci/setup .ci/run plots/embed.sh tests/*.sh tests/*/*.sh \
 	  train/completion.bash
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	  --inline-suppr --suppress=missingInclude -Iinclude -Isrc -Itrain -DMHA_PRECISION=64 src train

@@ -48,7 +48,7 @@ endef
 
 $(BUILD)/%.pc: src/%.pc.in FORCE
 	@mkdir -p $(@D)
-	$(Q)sed $(call fill,VERSION,$(VERSION)) $(call fill,PREFIX,$(PREFIX)) \
+	$(Q)sed $(call fill,VERSION,$(VERSION)) $(call fill,PREFIX,$(PREFIX)) $(call fill,OPENMP,$(OPENMP)) \
 	  $(call fill,LIBDIR,$(call below_prefix,$(LIBDIR))) \
 	  $(call fill,INCLUDEDIR,$(call below_prefix,$(INCLUDEDIR))) $< > $@
 

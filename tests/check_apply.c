@@ -129,6 +129,7 @@ Suite *apply_suite(void) {
     Suite *suite = suite_create("apply");
     suite_add_tcase(suite, apply_numbers());
     suite_add_tcase(suite, apply_gradients());
+    suite_add_tcase(suite, apply_kernels());
     suite_add_tcase(suite, apply_masks());
     suite_add_tcase(suite, apply_refusals());
     suite_add_tcase(suite, apply_files());

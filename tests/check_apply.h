@@ -59,6 +59,7 @@ void assert_apply_refuses(const struct input *input, const char *const *options,
 
 TCase *apply_numbers(void);
 TCase *apply_gradients(void);
+TCase *apply_kernels(void);
 TCase *apply_masks(void);
 TCase *apply_refusals(void);
 TCase *apply_files(void);

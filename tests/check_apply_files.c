@@ -167,7 +167,9 @@ START_TEST(claims_of_size_cost_nothing) {
     ck_assert_ptr_nonnull(zeros);
     input_set(&input, DOUBLES("query", zeros, 1, length, 1));
     assert_apply_refuses(
-        &input, NO_OPTIONS, "no memory for 40000096000032 bytes, the machine has ");
+        &input, NO_OPTIONS, "no memory for 16000064000032 bytes, the machine has ");
+    assert_apply_refuses(&input, WORDS("--kernel", "reference"),
+        "no memory for 40000096000032 bytes, the machine has ");
     free(zeros);
 }
 END_TEST

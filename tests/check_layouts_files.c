@@ -56,7 +56,7 @@ static void attend(double *output, const double *query, const double *source,
     mha_tape *tape;
     ck_assert_int_eq(set->dtype, MHA_FLOAT64);
     ck_assert(mha_layer_create(&layer, shape, NULL, NULL) == MHA_OK);
-    ck_assert(mha_tape_create(&tape, shape, NULL) == MHA_OK);
+    ck_assert(mha_tape_create(&tape, shape, NULL, NULL) == MHA_OK);
     const mha_weights weights = mha_weights_view(set->matrices, set->width);
     mha_error error;
     ck_assert_msg(

@@ -1,5 +1,5 @@
-/* Float against double: the arithmetic that trains against the arithmetic that the gradient checker
- * proves, on the same inputs.
+/* Float against double: the arithmetic that trains, in each wing and mode, against the readable wing in
+ * the arithmetic that the gradient checker proves, on the same inputs.
  *
  * Tolerances, on each array by itself. With logits of unit variance float was measured at a
  * relative error (Euclidean norm) of 1.1e-6 or less and a largest error of 2.2e-6 of the largest
@@ -35,6 +35,13 @@ static const struct {
     {{3, 32, 40, 32, 4}, {.causal = MHA_CAUSAL_OFF}, 8},
     {{1, 50, 50, 64, 1}, {.causal = MHA_CAUSAL_SQUARE}, 8},
 };
+
+enum { WAYS = 3 };
+static const struct {
+    mha_kernel kernel;
+    mha_mode mode;
+} ways[WAYS] = {{MHA_KERNEL_REFERENCE, MHA_MODE_STORED}, {MHA_KERNEL_FUSED, MHA_MODE_STORED},
+    {MHA_KERNEL_FUSED, MHA_MODE_TILED}};
 
 static size_t count_of(mha_value value, const mha_shape *shape) {
     return mha_value_shape_of(value, shape).count;
@@ -93,14 +100,19 @@ static void free_results(const parity_results *results) {
     }
 }
 
+/* Plan _i / WAYS in way _i % WAYS. */
 START_TEST(float_agrees_with_double) {
-    const mha_shape *shape = &plans[_i].shape;
-    const double scale = plans[_i].logit_scale, root = sqrt((double)shape->width);
+    const size_t plan = (size_t)_i / WAYS, way = (size_t)_i % WAYS;
+    const mha_shape *shape = &plans[plan].shape;
+    const double scale = plans[plan].logit_scale, root = sqrt((double)shape->width);
     const uint64_t seed = 11;
     mha_rng rng;
     mha_rng_seed(&rng, &seed, 1);
     double *leaves[PARITY_LEAVES];
-    parity_inputs inputs = {.shape = *shape, .mask = &plans[_i].mask};
+    parity_inputs inputs = {.kernel = ways[way].kernel,
+        .mode = ways[way].mode,
+        .shape = *shape,
+        .mask = &plans[plan].mask};
     for (size_t i = 0; i < PARITY_LEAVES; i++) {
         leaves[i] = draw(&rng, count_of((mha_value)i, shape),
             i < MHA_FIRST_WEIGHT ? 1 : (i == MHA_WQ ? scale : 1) / root);
@@ -110,6 +122,8 @@ START_TEST(float_agrees_with_double) {
     inputs.doutput = doutput;
     const parity_results single = allocate_results(shape), exact = allocate_results(shape);
     mha_f32_parity_run(&single, &inputs);
+    inputs.kernel = MHA_KERNEL_REFERENCE;
+    inputs.mode = MHA_MODE_STORED;
     mha_f64_parity_run(&exact, &inputs);
     assert_within("output", single.output, exact.output, count_of(MHA_OUTPUT, shape), scale);
     assert_within("attention weights", single.attention_weights, exact.attention_weights,
@@ -128,7 +142,7 @@ END_TEST
 Suite *parity_suite(void) {
     Suite *suite = suite_create("parity");
     TCase *cases = tcase_create("float against double");
-    tcase_add_loop_test(cases, float_agrees_with_double, 0, COUNT(plans));
+    tcase_add_loop_test(cases, float_agrees_with_double, 0, WAYS * COUNT(plans));
     suite_add_tcase(suite, cases);
     return suite;
 }

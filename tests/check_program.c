@@ -38,8 +38,14 @@ START_TEST(wrong_words_are_refused) {
     assert_program_refuses(WORDS("train", "copy", "--causal=square"), "'square'");
     assert_program_refuses(WORDS("train", "copy", "--schedule", "fast"), "'fast'");
     assert_program_refuses(WORDS("train", "copy", "--words", "list"), "copy reads no words");
+    assert_program_refuses(WORDS("train", "copy", "--mode", "till"), "--mode 'till' is none of");
+    assert_program_refuses(WORDS("apply", "in.npz", "-o", "o.npz", "--kernel", "fuse"), "'fuse'");
     assert_program_refuses(WORDS("eval"), "a RUN is missing");
     assert_program_refuses(WORDS("gradcheck", "--op", "magic"), "'magic'");
+    assert_program_refuses(WORDS("gradcheck", "--op", "softmax", "--kernel", "fused"),
+        "--op softmax is not checked with --kernel fused");
+    assert_program_refuses(WORDS("gradcheck", "--op", "mse", "--mode", "stored"),
+        "--op mse is not checked with --mode stored");
     assert_program_refuses(WORDS("gradcheck", "mask"), "unexpected argument 'mask'");
     assert_program_refuses(WORDS("tape", "4"), "unexpected argument '4'");
     assert_program_refuses(WORDS("plot", "loss"), "RUN");
@@ -69,6 +75,36 @@ START_TEST(wrong_numbers_are_refused) {
 }
 END_TEST
 
+START_TEST(numbers_of_threads_are_refused) {
+    static const char *const numbers[] = {"0", "1025", "-1", "two", ""};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[64];
+        snprintf(
+            text, sizeof text, "--threads '%s' is not a whole number from 1 to 1024", numbers[i]);
+        assert_program_refuses(WORDS("train", "copy", "--threads", numbers[i]), text);
+        assert_program_refuses(WORDS("eval", "run", "--threads", numbers[i]), text);
+        assert_program_refuses(WORDS("apply", "in", "-o", "o.npz", "--threads", numbers[i]), text);
+        assert_program_refuses(WORDS("gradcheck", "--threads", numbers[i]), text);
+    }
+}
+END_TEST
+
+/* The reference kernel has one mode. */
+START_TEST(kernel_and_mode_go_together) {
+    static const char *const words[][5] = {
+        {"train", "copy"}, {"apply", "in.npz", "-o", "o.npz"}, {"gradcheck"}, {"tape"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *all[10] = {NULL};
+        size_t count = 0;
+        for (; words[i][count] != NULL; count++) {
+            all[count] = words[i][count];
+        }
+        memcpy(all + count, WORDS("--kernel", "reference", "--mode", "tiled"), 4 * sizeof *all);
+        assert_program_refuses(all, "--mode tiled needs --kernel fused");
+    }
+}
+END_TEST
+
 START_TEST(sizes_that_do_not_fit_are_refused) {
     assert_program_refuses(
         WORDS("train", "copy", "--heads", "5"), "width 32 is not divisible by 5 heads");
@@ -87,82 +123,68 @@ START_TEST(sizes_that_do_not_fit_are_refused) {
 }
 END_TEST
 
-START_TEST(tape_lists_entries_and_sum) {
+struct tape_line {
+    const char *name, *shape;
+    unsigned bytes;
+    const char *readers;
+};
+
+static void assert_tape_lists(
+    const char *option, const char *value, const struct tape_line *lines) {
     struct outcome outcome = run_well(WORDS("tape", "--batch", "2", "--target-length", "4",
-        "--source-length", "6", "--width", "8", "--heads", "2"));
-    static const struct {
-        const char *name, *shape;
-        unsigned bytes;
-    } entries[] = {
-        {"q_heads", "(2, 2, 4, 4)", 256},
-        {"k_heads", "(2, 2, 6, 4)", 384},
-        {"v_heads", "(2, 2, 6, 4)", 384},
-        {"attention_weights", "(2, 2, 4, 6)", 384},
-        {"context", "(2, 4, 8)", 256},
-        {"sum", "", 256 + 384 + 384 + 384 + 256},
+        "--source-length", "6", "--width", "8", "--heads", "2", option, value));
+    char *at = strchr(outcome.out, '\n');
+    for (; lines->name != NULL; lines++) {
+        ck_assert_ptr_nonnull(at);
+        char *line = at + 1, expected[128];
+        at = strchr(line, '\n');
+        ck_assert_ptr_nonnull(at);
+        *at = '\0';
+        ck_assert_int_eq(strncmp(line, lines->name, strlen(lines->name)), 0);
+        ck_assert_ptr_nonnull(strstr(line, lines->shape));
+        snprintf(expected, sizeof expected, " %u%s%s", lines->bytes,
+            lines->readers[0] == '\0' ? "" : "  ", lines->readers);
+        const char *end = line + strlen(line) - strlen(expected);
+        ck_assert_msg(strcmp(end, expected) == 0, "'%s' does not end in '%s'", line, expected);
+    }
+    ck_assert_str_eq(at + 1, "");
+    outcome_free(&outcome);
+}
+
+START_TEST(tape_lists_entries_and_sum) {
+    static const struct tape_line stored[] = {
+        {"q ", "(2, 4, 8)", 256, "attention"},
+        {"k ", "(2, 6, 8)", 384, "attention"},
+        {"v ", "(2, 6, 8)", 384, "attention"},
+        {"attention_weights ", "(2, 2, 4, 6)", 384, "attention"},
+        {"context ", "(2, 4, 8)", 256, "attention, project_output"},
+        {"sum ", "", 256 + 384 + 384 + 384 + 256, ""},
+        {NULL, NULL, 0, NULL},
     };
-    const char *line = outcome.out;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        line = strchr(line, '\n');
-        ck_assert_ptr_nonnull(line);
-        line++;
-        char expected[16];
-        snprintf(expected, sizeof expected, " %u", entries[i].bytes);
-        ck_assert_int_eq(strncmp(line, entries[i].name, strlen(entries[i].name)), 0);
-        ck_assert_ptr_nonnull(strstr(line, entries[i].shape));
-        ck_assert_ptr_nonnull(strstr(line, expected));
-    }
-    outcome_free(&outcome);
-}
-END_TEST
-
-/* The whole sweep: every routine, and the layer under each mask, for both kinds of attention. */
-START_TEST(gradcheck_sweeps_over_everything) {
-    struct outcome outcome = run_well(WORDS("gradcheck"));
-    ck_assert_ptr_null(strstr(outcome.out, "FAIL"));
-    ck_assert_ptr_nonnull(strstr(outcome.out, "531 checks, 0 failed"));
-    static const char *const routines[] = {"project_query", "project_key, explicit",
-        "project_value, lengths", "split_query", "split_key", "split_value", "scores, combined",
-        "scale", "mask, causal top-left", "softmax, combined", "context, explicit", "combine",
-        "project_output", "attention, causal bottom-right", "mse", "cross_entropy"};
-    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
-        ck_assert_msg(strstr(outcome.out, routines[i]) != NULL, "no check of %s", routines[i]);
-    }
-    static const char *const masks[] = {
-        "no mask", "causal top-left", "causal bottom-right", "lengths", "explicit", "combined"};
-    static const char *const shapes[] = {"T=4 S=4", "T=4 S=4", "T=3 S=5", "T=5 S=3"};
-    static const char *const heads[] = {"h=1 ", "h=2 ", "h=6 "};
-    for (size_t i = 0; i < 6 * 4 * 3; i++) {
-        char what[64], line[128];
-        const size_t shape = i / 3 % 4;
-        snprintf(
-            what, sizeof what, shape == 0 ? "layer self, %s" : "layer cross, %s", masks[i / 12]);
-        snprintf(line, sizeof line, "\n%-36s B=3 %s D=6 %s", what, shapes[shape], heads[i % 3]);
-        ck_assert_msg(strstr(outcome.out, line) != NULL, "no check of %s", line);
-    }
-    outcome_free(&outcome);
-}
-END_TEST
-
-START_TEST(gradcheck_passes_and_can_fail) {
-    struct outcome outcome = run_well(WORDS("gradcheck", "--op", "softmax"));
-    ck_assert_ptr_nonnull(strstr(outcome.out, "54 checks, 0 failed"));
-    ck_assert_ptr_null(strstr(outcome.out, "FAIL"));
-    outcome_free(&outcome);
-    outcome = run_program(folder_path(""), WORDS("gradcheck", "--op", "softmax", "--rtol", "0"));
-    ck_assert_int_eq(outcome.status, 1);
-    ck_assert_ptr_nonnull(strstr(outcome.out, "FAIL"));
-    outcome_free(&outcome);
-}
-END_TEST
-
-/* A layer whose weights the user can follow: every key but one is hidden, so the weights of Q and K
- * have zero gradients, and the check still passes. */
-START_TEST(gradcheck_knows_gradients_that_are_zero) {
-    struct outcome outcome =
-        run_well(WORDS("gradcheck", "--target-length", "1", "--source-length", "1"));
-    ck_assert_ptr_null(strstr(outcome.out, "FAIL"));
-    outcome_free(&outcome);
+    static const struct tape_line tiled[] = {
+        {"q ", "(2, 4, 8)", 256, "attention"},
+        {"k ", "(2, 6, 8)", 384, "attention"},
+        {"v ", "(2, 6, 8)", 384, "attention"},
+        {"row_maximum ", "(2, 2, 4)", 64, "attention"},
+        {"row_inverse_sum ", "(2, 2, 4)", 64, "attention"},
+        {"context ", "(2, 4, 8)", 256, "attention, project_output"},
+        {"sum ", "", 256 + 384 + 384 + 64 + 64 + 256, ""},
+        {NULL, NULL, 0, NULL},
+    };
+    static const struct tape_line reference[] = {
+        {"q_heads ", "(2, 2, 4, 4)", 256, "scores"},
+        {"k_heads ", "(2, 2, 6, 4)", 384, "scores"},
+        {"v_heads ", "(2, 2, 6, 4)", 384, "context"},
+        {"attention_weights ", "(2, 2, 4, 6)", 384, "softmax, context"},
+        {"context ", "(2, 4, 8)", 256, "project_output"},
+        {"sum ", "", 256 + 384 + 384 + 384 + 256, ""},
+        {NULL, NULL, 0, NULL},
+    };
+    assert_tape_lists(NULL, NULL, stored);
+    assert_tape_lists("--mode", "stored", stored);
+    assert_tape_lists("--mode", "tiled", tiled);
+    assert_tape_lists("--kernel", "fused", stored);
+    assert_tape_lists("--kernel", "reference", reference);
 }
 END_TEST
 
@@ -174,13 +196,14 @@ Suite *program_suite(void) {
     tcase_add_test(words, help_lists_every_command);
     tcase_add_test(words, wrong_words_are_refused);
     tcase_add_test(words, wrong_numbers_are_refused);
+    tcase_add_test(words, numbers_of_threads_are_refused);
+    tcase_add_test(words, kernel_and_mode_go_together);
     tcase_add_test(words, sizes_that_do_not_fit_are_refused);
     tcase_add_test(words, tape_lists_entries_and_sum);
-    tcase_add_test(words, gradcheck_sweeps_over_everything);
-    tcase_add_test(words, gradcheck_passes_and_can_fail);
-    tcase_add_test(words, gradcheck_knows_gradients_that_are_zero);
     suite_add_tcase(suite, words);
+    suite_add_tcase(suite, program_gradcheck());
     suite_add_tcase(suite, program_runs());
+    suite_add_tcase(suite, program_kernels());
     suite_add_tcase(suite, program_early_signals());
     suite_add_tcase(suite, program_files());
     return suite;

@@ -44,7 +44,7 @@ END_TEST
 /* Settings that came later are missing in run.json, and mean what they meant then. */
 START_TEST(older_runs_are_scored) {
     static const char *const later[] = {"schedule_steps", "loss", "data", "eval_data", "validation",
-        "max_bytes", "weights", "eval_fingerprint"};
+        "max_bytes", "weights", "eval_fingerprint", "kernel", "mode"};
     struct outcome outcome = train_briefly("run", "3");
     outcome_free(&outcome);
     const char *path = folder_path("run/run.json");
@@ -58,6 +58,8 @@ START_TEST(older_runs_are_scored) {
     mha_error error;
     ck_assert_msg(run_read(&run, folder_path("run"), &error) == MHA_OK, "%s", error.text);
     ck_assert_int_eq(run.settings.loss, TASK_CROSS_ENTROPY);
+    ck_assert_int_eq(run.settings.kernel, MHA_KERNEL_REFERENCE);
+    ck_assert_int_eq(run.settings.mode, MHA_MODE_STORED);
     run_free(&run);
     outcome = run_well(WORDS("eval", "run"));
     outcome_free(&outcome);

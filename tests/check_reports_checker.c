@@ -105,7 +105,10 @@ START_TEST(a_wrong_entry_is_named) {
     layer_case c;
     open_case(&c, (mha_shape){2, 3, 4, 8, 2}, false);
     mha_layer_destroy(c.layer);
-    ck_assert_int_eq(mha_layer_create(&c.layer, &c.shape, stages, NULL), MHA_OK);
+    ck_assert_int_eq(
+        mha_layer_create(&c.layer, &c.shape,
+            &(mha_layer_options){.kernel = MHA_KERNEL_REFERENCE, .stages = stages}, NULL),
+        MHA_OK);
     draw_case(&c, 28);
     mha_gradcheck_report reports[CASE_LEAVES];
     check_gradients(reports, &c, 0, &options);
@@ -125,10 +128,14 @@ END_TEST
 
 Suite *reports_checker_suite(void) {
     Suite *suite = suite_create("reports checker");
-    TCase *cases = tcase_create("checker");
-    tcase_add_test(cases, single_precision_models_pass);
-    tcase_add_test(cases, noise_against_zero_is_not_wrong);
-    tcase_add_loop_test(cases, tiny_and_huge_inputs_pass, 0, 4);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        TCase *cases = wing_case("checker", chosen);
+        tcase_add_test(cases, single_precision_models_pass);
+        tcase_add_test(cases, noise_against_zero_is_not_wrong);
+        tcase_add_loop_test(cases, tiny_and_huge_inputs_pass, 0, 4);
+        suite_add_tcase(suite, cases);
+    }
+    TCase *cases = tcase_create("faults");
     tcase_add_test(cases, a_wrong_entry_is_named);
     suite_add_tcase(suite, cases);
     return suite;

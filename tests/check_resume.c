@@ -44,6 +44,8 @@ static const char *const cases[][MOST_OPTIONS] = {
     {"mean", "--batch", "4", "--eval-every", "100", "--momentum", "0", "--lr", "0.1"},
     {"arrays", "--data", "data.npz", "--batch", "5", "--eval-every", "4", "--validation", "0.25"},
     {"arrays", "--data", "data.npz", "--batch", "5", "--eval-every", "4"},
+    {"teacher", "--batch", "4", "--kernel", "reference"},
+    {"teacher", "--batch", "4", "--mode", "tiled"},
 };
 enum { CASES = COUNT(cases) };
 

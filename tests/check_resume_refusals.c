@@ -47,6 +47,8 @@ START_TEST(other_settings_are_refused) {
         {"--seed", "8", "--seed 8: the run has 7"},
         {"--max-bytes", "1K", "--max-bytes 1024: the run has 0"},
         {"--weights", "w.npz", "--weights 'w.npz': No such file or directory"},
+        {"--kernel", "reference", "--kernel reference: the run has fused, which --resume keeps"},
+        {"--mode", "tiled", "--mode tiled: the run has stored, which --resume keeps"},
         {"--words", "list", "the task mean reads no words"},
         {"--data", "list", "the task mean makes its own examples"},
         {"--eval-data", "list", "the task mean makes its own examples"},

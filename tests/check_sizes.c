@@ -94,6 +94,8 @@ static const struct {
     {MHA_SCALED, "scaled", "BhTS", {2, 4, 3, 5}, 120},
     {MHA_MASKED, "masked", "BhTS", {2, 4, 3, 5}, 120},
     {MHA_ATTENTION_WEIGHTS, "attention_weights", "BhTS", {2, 4, 3, 5}, 120},
+    {MHA_ROW_MAXIMUM, "row_maximum", "BhT", {2, 4, 3}, 24},
+    {MHA_ROW_INVERSE_SUM, "row_inverse_sum", "BhT", {2, 4, 3}, 24},
     {MHA_CONTEXT_HEADS, "context_heads", "BhTd", {2, 4, 3, 3}, 72},
     {MHA_CONTEXT, "context", "BTD", {2, 3, 12}, 72},
     {MHA_OUTPUT, "output", "BTD", {2, 3, 12}, 72},

@@ -94,7 +94,7 @@ static void assert_samples(const struct trainer *trainer, const struct mask_case
     mha_layer *layer;
     mha_tape *tape;
     ck_assert_int_eq(mha_layer_create(&layer, &one, NULL, NULL), MHA_OK);
-    ck_assert_int_eq(mha_tape_create(&tape, &one, NULL), MHA_OK);
+    ck_assert_int_eq(mha_tape_create(&tape, &one, NULL, NULL), MHA_OK);
     for (size_t b = 0; b < count; b++) {
         const size_t n = example_of(trainer, file, b);
         const mha_mask mask = mask_alone(c, file, n);

@@ -18,7 +18,9 @@ struct outcome train_briefly(const char *folder, const char *seed);
 
 void assert_json_holds(const char *name, const char *text);
 
+TCase *program_gradcheck(void);
 TCase *program_runs(void);
+TCase *program_kernels(void);
 TCase *program_early_signals(void);
 TCase *program_files(void);
 

@@ -6,6 +6,8 @@
 
 #define SUITES(X)                                                                                  \
     X(mask_suite)                                                                                  \
+    X(isa_suite)                                                                                   \
+    X(threads_suite)                                                                               \
     X(parity_suite)                                                                                \
     X(rng_suite)                                                                                   \
     X(legacy_rng_suite)                                                                            \
@@ -25,9 +27,11 @@
     X(words_suite)                                                                                 \
     X(letters_suite)                                                                               \
     X(trainer_suite)                                                                               \
+    X(held_out_suite)                                                                              \
     X(train_arrays_suite)                                                                          \
     X(resume_suite)                                                                                \
     X(plot_suite)                                                                                  \
+    X(bench_suite)                                                                                 \
     X(program_suite)                                                                               \
     X(init_suite)                                                                                  \
     X(convert_suite)                                                                               \
@@ -44,8 +48,11 @@
     X(reports_numbers_suite)                                                                       \
     X(reports_backward_suite)                                                                      \
     X(reports_sizes_suite)                                                                         \
+    X(reports_machine_suite)                                                                       \
     X(golden_suite)                                                                                \
-    X(learn_suite)
+    X(fused_suite)                                                                                 \
+    X(learn_suite)                                                                                 \
+    X(learn_sizes_suite)
 
 #define SUITE_DECLARE(name)         Suite *name(void);
 #define NUMERIC_SUITE_DECLARE(name) Suite *mha_f32_##name(void), *mha_f64_##name(void);

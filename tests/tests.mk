@@ -6,9 +6,12 @@ TEST_OBJ := $(TEST_COMMON:%.c=$(BUILD)/common/%.o) \
             $(TEST_NUMERIC:%.c=$(BUILD)/f32/%.o) $(TEST_NUMERIC:%.c=$(BUILD)/f64/%.o)
 # The program's own modules, without its main, are tested too.
 TESTED_OBJ := $(filter-out %/train/main.o,$(PROGRAM_OBJ))
-TEST_ENVIRONMENT = MHA=$(abspath $(BUILD)/mha) MHA_GOLDEN=$(abspath tests/golden)
+# There may be more threads than processors: who waits must not keep one busy.
+TEST_ENVIRONMENT = OMP_WAIT_POLICY=passive MHA=$(abspath $(BUILD)/mha) MHA_GOLDEN=$(abspath tests/golden)
 
-.PHONY: check soak readme kernels symbols exported doors complex-ready man installed sanitize sanitize-address sanitize-valgrind check-in-one-process
+include tests/bits/bits.mk
+
+.PHONY: check check-isa soak readme kernels symbols exported doors complex-ready man installed sanitize sanitize-address sanitize-valgrind check-in-one-process
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -21,9 +24,16 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
-check: $(BUILD)/mha $(BUILD)/check readme complex-ready kernels symbols exported doors man $(if $(SANITIZE),,installed)
+check: $(BUILD)/mha $(BUILD)/check readme complex-ready kernels symbols exported doors man $(if $(SANITIZE),,installed) \
+  threads bits-here
 	$(Q)$(TEST_ENVIRONMENT) $(BUILD)/check
 	@echo 'make check: all tests passed'
+
+# The suite again under each instruction set that the processor has, but for the best, which make check
+# runs under.
+check-isa: $(BUILD)/mha $(BUILD)/check $(BUILD)/check-threads $(BITS)
+	$(Q)$(TEST_ENVIRONMENT) sh tests/bits/each.sh $(BITS) \
+	  sh -c '$(abspath $(BUILD)/check) && $(abspath $(BUILD)/check-threads)'
 
 # The C example of the README, as it stands there, against the library alone: it prints what the
 # README says.
@@ -39,14 +49,14 @@ $(BUILD)/readme-example: $(BUILD)/readme-example.c $(BUILD)/libmha.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< $(BUILD)/libmha.a $(LDLIBS) -lm -o $@
 
-# Operators and matrix products need nothing but mathematics and each other: they cannot take memory,
-# print or end the program.
-KERNELS := $(filter $(BUILD)/f32/src/math/% $(BUILD)/f32/src/ops/% \
-  $(BUILD)/f64/src/math/% $(BUILD)/f64/src/ops/%,$(F32_OBJ) $(F64_OBJ))
-kernels: $(KERNELS)
+# Kernels, operators and the fused wing need nothing but mathematics, each other and threads: they
+# cannot take memory, print or end the program. Workspaces are made before.
+ARITHMETIC := $(KERNEL_OBJ) $(filter-out %/workspace.o,$(foreach folder,math ops fused,\
+  $(filter $(BUILD)/f32/src/$(folder)/% $(BUILD)/f64/src/$(folder)/%,$(F32_OBJ) $(F64_OBJ))))
+kernels: $(ARITHMETIC)
 	$(Q)nm -u $^ > $(BUILD)/kernels.txt
 	$(Q)! awk 'NF == 2 {print $$2}' $(BUILD)/kernels.txt | sort -u | grep -vE \
-	  '^(mha_(f32|f64|mask|head_width)|(exp|sqrt|log)f?$$|mem(set|cpy|move)$$|__(asan|ubsan|stack_chk)|_GLOBAL_)'
+	  '^(mha_(f32|f64|mask|head_width|parallel_run)|(exp|sqrt|log)f?$$|mem(set|cpy|move|chr)$$|__(asan|ubsan|stack_chk)|_GLOBAL_)'
 
 # Every global name of the libraries starts with mha_ and is defined once, and both precisions have the
 # same ones: a name that is missing from the name map shows here.
@@ -111,10 +121,11 @@ $(BUILD)/c128/%.o: %.c $(BUILD)/flags
 
 # The same tests under sanitizers and valgrind: in one process, where leaks are looked for once and not
 # after each test; then those that need a process of their own.
-sanitize: sanitize-address sanitize-valgrind
+sanitize: sanitize-address sanitize-valgrind sanitize-thread
 sanitize-address:
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined check-in-one-process
-check-in-one-process: $(BUILD)/check $(BUILD)/mha
+check-in-one-process: $(BUILD)/check $(BUILD)/check-threads $(BUILD)/mha
+	$(Q)$(TEST_ENVIRONMENT) $(abspath $(BUILD)/check-threads)
 	$(Q)$(TEST_ENVIRONMENT) CK_FORK=no CK_EXCLUDE_TAGS=fork $(BUILD)/check
 	$(Q)$(TEST_ENVIRONMENT) CK_INCLUDE_TAGS=fork CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/check
 sanitize-valgrind: $(BUILD)/check $(BUILD)/mha
@@ -129,6 +140,6 @@ $(BUILD)/soak: $(SOAK_OBJ) $(filter-out %/tests/main.o,$(TEST_OBJ)) $(TESTED_OBJ
 soak: $(BUILD)/mha $(BUILD)/soak
 	$(Q)$(TEST_ENVIRONMENT) $(BUILD)/soak
 
-include tests/fuzz/fuzz.mk
+include tests/fuzz/fuzz.mk tests/threads/threads.mk tests/bench/bench.mk
 
 -include $(TEST_OBJ:.o=.d) $(COMPLEX_OBJ:.o=.d) $(SOAK_OBJ:.o=.d)

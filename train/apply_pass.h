@@ -3,6 +3,7 @@
 #define TRAIN_APPLY_PASS_H
 
 #include <mha/mask.h>
+#include <mha/mode.h>
 #include <mha/shape.h>
 #include <mha/status.h>
 #include <mha/values.h>
@@ -11,6 +12,9 @@
 struct pass_arrays {
     mha_shape shape;
     const mha_mask *mask;
+    mha_kernel kernel;
+    mha_mode mode;
+    size_t threads; /* 0: mha_default_threads() */
 
     const void *query;       /* (B,T,D) */
     const void *context;     /* (B,S,D); NULL is self-attention */
@@ -18,7 +22,7 @@ struct pass_arrays {
     const void *grad_output; /* (B,T,D); NULL: no gradients */
 
     void *output;                         /* (B,T,D) */
-    void *attention;                      /* (B,h,T,S) */
+    void *attention;                      /* (B,h,T,S); NULL in mode tiled */
     void *grad_query;                     /* (B,T,D) */
     void *grad_context;                   /* (B,S,D); NULL in self-attention */
     void *grad_weights[MHA_WEIGHT_COUNT]; /* (D,D) each: of wq wk wv wo */

@@ -1,28 +1,34 @@
 # shellcheck shell=bash
 # Completion of mha for bash 4 and later; works with and without the package bash-completion.
 
-_mha_commands='train eval apply gradcheck plot tape init convert tasks'
-_mha_pictures='loss heads'
+_mha_commands='train eval apply gradcheck plot tape init convert tasks bench'
+_mha_pictures='loss heads bench'
 _mha_tasks='copy reverse shift offsets retrieve recall mean teacher letters arrays'
 _mha_routines='project_query project_key project_value split_query split_key split_value scores
     scale mask softmax context combine project_output attention mse cross_entropy layer'
 _mha_sizes='--batch --target-length --source-length --width --heads'
+_mha_compute='--kernel --mode --threads'
 
 # The options of a command, or of a picture.
 _mha_options() {
     case $1 in
     train)
         printf '%s ' "$_mha_sizes" --output --force --resume --causal --seed --steps --lr \
-            --momentum --nesterov --weight-decay --clip --schedule --schedule-steps --warmup \
+            "$_mha_compute" --momentum --nesterov --weight-decay --clip --schedule --schedule-steps --warmup \
             --eval-every --weights --words --data --eval-data --validation --max-bytes --quiet
         ;;
-    eval) printf '%s ' --eval-data ;;
-    apply) printf '%s ' --output --weights --layout --prefix --heads --causal --max-bytes ;;
-    gradcheck) printf '%s ' "$_mha_sizes" --causal --seed --op --eps --rtol --atol ;;
-    loss) printf '%s ' --output --keep-script ;;
-    heads) printf '%s ' --output --keep-script --example --average ;;
-    tape) printf '%s ' "$_mha_sizes" ;;
+    eval) printf '%s ' --eval-data --threads ;;
+    apply)
+        printf '%s ' --output --weights --layout --prefix --heads --causal "$_mha_compute" --max-bytes
+        ;;
+    gradcheck)
+        printf '%s ' "$_mha_sizes" "$_mha_compute" --causal --seed --op --eps --rtol --atol
+        ;;
+    'plot loss' | 'plot bench') printf '%s ' --output --keep-script ;;
+    'plot heads') printf '%s ' --output --keep-script --example --average ;;
+    tape) printf '%s ' "$_mha_sizes" --kernel --mode ;;
     init) printf '%s ' --output --width --heads --seed --stream ;;
+    bench) printf '%s ' --shape --threads --mode --tsv ;;
     convert) printf '%s ' --layout --to --heads --prefix --to-prefix --max-bytes ;;
     esac
     printf '%s ' --help --usage
@@ -69,7 +75,7 @@ _mha_value() {
     --output | -o)
         case $3 in
         train) _mha_runs "$2" ;;
-        loss | heads) _mha_files "$2" .png .svg .pdf ;;
+        plot*) _mha_files "$2" .png .svg .pdf ;;
         *) _mha_files "$2" .npz .safetensors ;;
         esac
         ;;
@@ -79,7 +85,9 @@ _mha_value() {
     --layout | --to) _mha_words "$2" lesson torch torch-linear combined ;;
     --stream) _mha_words "$2" lesson handbook ;;
     --op) _mha_words "$2" "$_mha_routines" ;;
-    -- | --nesterov | --force | --resume | --quiet | --average | --help | --usage | --causal) return 1 ;;
+    --kernel) _mha_words "$2" fused reference ;;
+    --mode) _mha_words "$2" stored tiled ;;
+    -- | --nesterov | --force | --resume | --quiet | --average | --tsv | --help | --usage | --causal) return 1 ;;
     --*) ;; # a number or a name, which the user knows
     *) return 1 ;;
     esac
@@ -89,7 +97,8 @@ _mha_value() {
 _mha_argument() {
     case $2 in
     train) _mha_words "$1" "$_mha_tasks" ;;
-    eval | loss | heads) _mha_runs "$1" ;;
+    eval | 'plot loss' | 'plot heads') _mha_runs "$1" ;;
+    'plot bench') _mha_files "$1" .tsv ;;
     apply | convert) _mha_files "$1" .npz .safetensors ;;
     plot) _mha_words "$1" "$_mha_pictures" ;;
     esac
@@ -104,7 +113,7 @@ _mha() {
     fi
     command=${COMP_WORDS[1]}
     if [[ $command == plot ]] && ((COMP_CWORD > 2)); then
-        command=${COMP_WORDS[2]}
+        command="plot ${COMP_WORDS[2]}"
     fi
     # bash takes --option=value for three words.
     if [[ $word == = ]]; then

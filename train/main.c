@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "commands/bench.h"
 
 static const struct command *const commands[] = {&command_train, &command_eval, &command_apply,
     &command_gradcheck, &command_plot, &command_init, &command_convert, &command_tape,
-    &command_tasks, NULL};
+    &command_tasks, &command_bench, NULL};
 
 static void print_help(FILE *out) {
     fputs("Usage: mha COMMAND [OPTION...]\n"

@@ -53,3 +53,8 @@ bool causal_from_name(mha_causal *causal, const char *name) {
     *causal = found < COUNT(causal_names) ? (mha_causal)found : *causal;
     return found < COUNT(causal_names);
 }
+
+mha_layer_options settings_layer_options(const struct settings *settings) {
+    return (mha_layer_options){
+        .kernel = settings->kernel, .mode = settings->mode, .threads = settings->threads};
+}

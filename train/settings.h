@@ -37,7 +37,13 @@ struct settings {
     const char *weights;   /* path of the file that training started from; NULL for drawn weights */
     uint64_t eval_fingerprint; /* of eval_data; 0 unknown, as when another file is named */
     uint64_t fingerprint; /* of the task's data, so that a run never meets other data; 0 unknown */
+    mha_kernel kernel;    /* the two differ in last bits */
+    mha_mode mode;
+    size_t threads; /* 0: mha_default_threads(). Not in run.json: no bit depends on it */
 };
+
+/* How the layers of a run compute. */
+mha_layer_options settings_layer_options(const struct settings *settings);
 
 /* What options, run.json and messages call them; from a name false when there is none like it. */
 const char *schedule_name(enum schedule schedule); /* "constant", "linear", "cosine" */

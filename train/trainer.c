@@ -45,9 +45,10 @@ static mha_status open_data(struct trainer *trainer, mha_error *error) {
 
 static mha_status create_layer(struct trainer *trainer, mha_error *error) {
     const mha_shape *shape = &trainer->settings.shape;
-    mha_status status = mha_layer_create(&trainer->layer, shape, NULL, error);
+    const mha_layer_options options = settings_layer_options(&trainer->settings);
+    mha_status status = mha_layer_create(&trainer->layer, shape, &options, error);
     if (status == MHA_OK) {
-        status = mha_tape_create(&trainer->tape, shape, error);
+        status = mha_tape_create(&trainer->tape, shape, &options, error);
     }
     return status;
 }
@@ -149,6 +150,7 @@ void trainer_destroy(struct trainer *trainer) {
     if (trainer->data != NULL) {
         trainer->task->close(trainer->data);
     }
+    held_out_forget(trainer);
     mha_layer_destroy(trainer->layer);
     mha_tape_destroy(trainer->tape);
     void *const blocks[] = {trainer->weights, trainer->gradients, trainer->velocity,

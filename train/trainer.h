@@ -7,6 +7,14 @@
 #include "settings.h"
 #include "tasks/task.h"
 
+/* What evaluations on one stream of held-out examples have in common. */
+struct held_out {
+    uint64_t stream;            /* 0: nothing yet */
+    struct task_batch examples; /* HELD_OUT_EXAMPLES, drawn; query is NULL when they are not kept */
+    bool measured;
+    double target_variance; /* when measured */
+};
+
 struct trainer {
     const struct task *task;
     struct task_form form;    /* of the examples: the task's, or that of its data */
@@ -21,6 +29,7 @@ struct trainer {
     mha_real *velocity;  /* (4,D,D) */
     mha_real *output;    /* (B,T,D) */
     mha_real *doutput;   /* (B,T,D) */
+    struct held_out held_out;
 };
 
 /* Fills *trainer; task and what settings point to stay alive. On failure *trainer holds nothing. */
@@ -73,6 +82,13 @@ size_t held_out_count(const struct trainer *trainer);
 mha_rng held_out_begin(const struct trainer *trainer, uint64_t stream);
 /* Writes examples first .. first+count-1, which follow those of the last call, into the batch. */
 void held_out_next(struct trainer *trainer, mha_rng *rng, size_t first, size_t count);
+
+/* Draws the examples of a stream and keeps them, forgetting those of another; false where the task has
+ * a fixed set, or they would take more than a few MB. held_out_show then points the batch to those from
+ * `first` on; who calls it puts the batch back. */
+bool held_out_keep(struct trainer *trainer, uint64_t stream);
+void held_out_show(struct trainer *trainer, size_t first);
+void held_out_forget(struct trainer *trainer);
 
 /* Scores the weights on HELD_OUT_EXAMPLES examples of the stream, or on the whole held-out set of a
  * task that has a fixed one; NaN where that is empty. */

@@ -32,40 +32,54 @@ void mha_weights_draw(const mha_weights *weights, mha_rng *rng, size_t width);
  * where the columns of wqkv are those of wq, wk and wv in turn. */
 void mha_weights_draw_handbook(const mha_weights *weights, mha_legacy_rng *rng, size_t width);
 
+/* How a layer computes. All zeros, or NULL in its place: fused, stored, default threads. */
+typedef struct mha_layer_options {
+    mha_kernel kernel;
+    mha_mode mode;
+    size_t threads; /* 0: mha_default_threads() */
+    /* NULL for the layer itself, or a table that replaces mha_stages (stages.h), which the caller
+     * keeps alive: so a test exchanges one stage for another. For MHA_KERNEL_REFERENCE only. */
+    const mha_stage *stages;
+} mha_layer_options;
+
 /* A layer: a table of stages and the scratch memory that forward and backward need. */
 typedef struct mha_layer mha_layer;
 
 /* Makes a layer for every shape that is, axis by axis, no larger than largest and has its width and
- * heads. stages is NULL for the layer itself, or a table of MHA_STAGE_COUNT entries (stages.h) that
- * the caller keeps alive: that is how a test exchanges one stage for another.
- * On failure *layer is NULL: MHA_ERROR_SHAPE, _SIZE, _MEMORY, or _ARGUMENT for a table that does not
- * have the order of mha_stages. Destroying a layer ends the passes that tapes hold of it. */
-mha_status mha_layer_create(
-    mha_layer **layer, const mha_shape *largest, const mha_stage *stages, mha_error *error);
+ * heads. On failure *layer is NULL: MHA_ERROR_SHAPE, _SIZE, _MEMORY, or _ARGUMENT for options that
+ * do not go together, a table that does not have the order of mha_stages, or an MHA_ISA that cannot
+ * be (mode.h). Destroying a layer ends the passes that tapes hold of it. */
+mha_status mha_layer_create(mha_layer **layer, const mha_shape *largest,
+    const mha_layer_options *options, mha_error *error);
 void mha_layer_destroy(mha_layer *layer); /* NULL is allowed */
 
-/* A tape: the activations that one forward pass saves for backward, in one block. MHA_ERROR_SHAPE,
- * _SIZE or _MEMORY, and *tape is NULL then. */
+/* A tape: the activations that one forward pass saves for backward, in one block. kernel and mode of
+ * the options say which, and must be those of the layers that it serves. MHA_ERROR_SHAPE, _SIZE,
+ * _MEMORY or _ARGUMENT, and *tape is NULL then. */
 typedef struct mha_tape mha_tape;
 
-mha_status mha_tape_create(mha_tape **tape, const mha_shape *largest, mha_error *error);
+mha_status mha_tape_create(
+    mha_tape **tape, const mha_shape *largest, const mha_layer_options *options, mha_error *error);
 void mha_tape_destroy(mha_tape *tape); /* NULL is allowed */
 
 /* The bytes of the saved activations of one pass, without allocating them: the sum of the entries
- * below. (A tape's block also holds up to 63 bytes of alignment for each.) MHA_ERROR_SHAPE, _SIZE. */
-mha_status mha_tape_bytes(size_t *bytes, const mha_shape *shape, mha_error *error);
+ * below. (A tape's block also holds up to 63 bytes of alignment for each.) MHA_ERROR_SHAPE, _SIZE,
+ * _ARGUMENT. */
+mha_status mha_tape_bytes(
+    size_t *bytes, const mha_shape *shape, const mha_layer_options *options, mha_error *error);
 
 /* The entries of a tape, by index from 0; beyond the last an entry of no bytes and no name. shape
- * must have passed mha_shape_check. */
+ * must have passed mha_shape_check, and mha_layer_create or mha_tape_bytes the options. */
 typedef struct mha_tape_entry {
     mha_value value;
     mha_value_shape shape;
     size_t bytes;
-    unsigned long read_back_by; /* bit i: stage i reads it in its backward routine */
+    unsigned long read_back_by; /* bit i: stage i of mha_stages_of reads it in backward */
 } mha_tape_entry;
 
-size_t mha_tape_entry_count(void);
-mha_tape_entry mha_tape_entry_at(size_t index, const mha_shape *shape);
+size_t mha_tape_entry_count(const mha_layer_options *options);
+mha_tape_entry mha_tape_entry_at(
+    size_t index, const mha_shape *shape, const mha_layer_options *options);
 
 /* A saved activation of the pass on the tape, such as MHA_ATTENTION_WEIGHTS (B,h,T,S); it belongs
  * to the tape. NULL when the tape holds no pass or does not save that value. */
@@ -80,7 +94,8 @@ const mha_real *mha_tape_value(const mha_tape *tape, mha_value value);
  * Inputs may overlap each other, but not what is written.
  * The tape keeps the pointers query, source, mask (and its arrays) and the weights: all of them stay
  * alive and unchanged until the last backward. A refused call writes nothing, and what the tape
- * held stays. MHA_ERROR_SHAPE, _SIZE, _MASK, or _ARGUMENT for a missing or overlapping array. */
+ * held stays. MHA_ERROR_SHAPE, _SIZE, _MASK, _STATE for a tape of another kernel or mode, or
+ * _ARGUMENT for a missing or overlapping array. */
 mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
     const mha_real *source, const mha_mask *mask, const mha_weights *weights, mha_layer *layer,
     const mha_shape *shape, mha_error *error);

@@ -26,11 +26,21 @@
 #define mha_attention_forward      MHA_NAME(attention_forward)
 #define mha_attention_backward     MHA_NAME(attention_backward)
 
+/* fused.h */
+#define mha_fused          MHA_NAME(fused)
+#define mha_fused_create   MHA_NAME(fused_create)
+#define mha_fused_destroy  MHA_NAME(fused_destroy)
+#define mha_fused_weights  MHA_NAME(fused_weights)
+#define mha_fused_forward  MHA_NAME(fused_forward)
+#define mha_fused_backward MHA_NAME(fused_backward)
+#define mha_fma_burst      MHA_NAME(fma_burst)
+
 /* layer.h */
 #define mha_weights               MHA_NAME(weights)
 #define mha_weights_view          MHA_NAME(weights_view)
 #define mha_weights_draw          MHA_NAME(weights_draw)
 #define mha_weights_draw_handbook MHA_NAME(weights_draw_handbook)
+#define mha_layer_options         MHA_NAME(layer_options)
 #define mha_layer                 MHA_NAME(layer)
 #define mha_layer_create          MHA_NAME(layer_create)
 #define mha_layer_destroy         MHA_NAME(layer_destroy)
@@ -46,9 +56,10 @@
 #define mha_backward              MHA_NAME(backward)
 
 /* stages.h */
-#define mha_pass   MHA_NAME(pass)
-#define mha_stage  MHA_NAME(stage)
-#define mha_stages MHA_NAME(stages)
+#define mha_pass      MHA_NAME(pass)
+#define mha_stage     MHA_NAME(stage)
+#define mha_stages    MHA_NAME(stages)
+#define mha_stages_of MHA_NAME(stages_of)
 
 /* loss.h and sgd.h */
 #define mha_mse_loss           MHA_NAME(mse_loss)

@@ -15,6 +15,7 @@
 #include <mha/status.h>
 #include <mha/shape.h>
 #include <mha/mask.h>
+#include <mha/mode.h>
 #include <mha/rng.h>
 #include <mha/values.h>
 #include <mha/names.h>
@@ -22,6 +23,7 @@
 MHA_DECLARATIONS_BEGIN
 
 #include <mha/ops.h>
+#include <mha/fused.h>
 #include <mha/stages.h>
 #include <mha/layer.h>
 #include <mha/loss.h>

@@ -15,11 +15,14 @@ typedef struct mha_pass {
     const mha_mask *mask;                   /* NULL allows every pair */
     const mha_real *value[MHA_VALUE_COUNT]; /* leaves and activations */
     mha_real *gradient[MHA_VALUE_COUNT];    /* backward only; NULL is not wanted */
+    mha_real *saved[MHA_VALUE_COUNT];       /* the activations that the tape saves */
+    mha_fused *fused; /* the fused wing's scratch; NULL in the readable wing */
 } mha_pass;
 
 typedef struct mha_stage {
     const char *name;
     mha_value result;         /* the value that this stage writes */
+    unsigned long also_saves; /* bit of each further value that it writes, for its backward */
     unsigned long inputs;     /* bit (1 << value) of each value it depends on */
     unsigned long reads_back; /* bit of each value that backward reads: leaves, or the tape */
     bool masked;              /* the mask matters to it */
@@ -29,4 +32,9 @@ typedef struct mha_stage {
     void (*backward)(const mha_pass *pass, const mha_real *dresult);
 } mha_stage;
 
+/* The readable wing. */
 extern const mha_stage mha_stages[MHA_STAGE_COUNT];
+
+/* The table of a wing and mode, and how many stages it has: mha_stages, or that of the fused wing, where
+ * one stage, "attention", stands for all between the projections. */
+const mha_stage *mha_stages_of(size_t *count, mha_kernel kernel, mha_mode mode);

@@ -29,6 +29,8 @@ typedef enum mha_value {
     MHA_SCALED,            /* (B,h,T,S) q.k / sqrt(d) */
     MHA_MASKED,            /* (B,h,T,S) -infinity at blocked pairs */
     MHA_ATTENTION_WEIGHTS, /* (B,h,T,S) */
+    MHA_ROW_MAXIMUM,       /* (B,h,T) largest allowed q.k; 0 where there is none */
+    MHA_ROW_INVERSE_SUM,   /* (B,h,T) 1 / sum of exp((q.k - maximum) / sqrt(d)); 0 likewise */
     MHA_CONTEXT_HEADS,     /* (B,h,T,d) */
     MHA_CONTEXT,           /* (B,T,D) */
     MHA_OUTPUT,            /* (B,T,D) */
@@ -39,7 +41,7 @@ enum {
     MHA_WEIGHT_COUNT = 4,      /* wq wk wv wo */
     MHA_FIRST_WEIGHT = MHA_WQ, /* the four weights stand together */
     MHA_VALUE_RANK = 4,        /* most axes a value has */
-    MHA_STAGE_COUNT = 13       /* stages.h */
+    MHA_STAGE_COUNT = 13       /* of mha_stages, the readable wing */
 };
 
 typedef struct mha_value_shape {

@@ -103,6 +103,25 @@ static bool dims_fit(const mha_mask *mask, const mha_shape *shape) {
            (mask->rank != 4 || e.h == 1 || e.h == shape->heads);
 }
 
+/* The first byte that is neither 0 nor 1; count where there is none. */
+static size_t first_above_one(const unsigned char *bytes, size_t count) {
+    enum { RUN = 4096 }; /* looked at as a whole first, which takes a vector at a time */
+    size_t begin = 0;
+    for (unsigned char seen = 0; begin < count; begin += RUN) {
+        const size_t end = count - begin < RUN ? count : begin + RUN;
+        for (size_t i = begin; i < end; i++) {
+            seen |= bytes[i];
+        }
+        if (seen > 1) {
+            break;
+        }
+    }
+    while (begin < count && bytes[begin] < 2) {
+        begin++;
+    }
+    return begin < count ? begin : count;
+}
+
 static mha_status check_allowed(const mha_mask *mask, const mha_shape *shape, mha_error *error) {
     if (mask->rank == 0 && mask->allowed == NULL) {
         return MHA_OK;
@@ -125,12 +144,11 @@ static mha_status check_allowed(const mha_mask *mask, const mha_shape *shape, mh
     if (mask->allowed == NULL && count > 0) {
         return mha_fail(error, MHA_ERROR_ARGUMENT, "a mask of rank %zu has no bytes", mask->rank);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (mask->allowed[i] > 1) {
-            return mha_fail(error, MHA_ERROR_MASK,
-                "mask entry %zu is %d, neither 0 (blocked) nor 1 (allowed)", i,
-                (int)mask->allowed[i]);
-        }
+    const size_t wrong = first_above_one(mask->allowed, count);
+    if (wrong < count) {
+        return mha_fail(error, MHA_ERROR_MASK,
+            "mask entry %zu is %d, neither 0 (blocked) nor 1 (allowed)", wrong,
+            (int)mask->allowed[wrong]);
     }
     return MHA_OK;
 }
@@ -187,10 +205,17 @@ mha_mask_row mha_mask_row_at(
 }
 
 bool mha_mask_sees_source(const mha_mask *mask, const mha_shape *shape, size_t b, size_t s) {
-    /* Only an explicit mask tells heads apart. */
-    const bool by_head = mask != NULL && mask->allowed != NULL && extents_of(mask).h > 1;
-    for (size_t t = 0; t < shape->target_length; t++) {
-        for (size_t h = 0; h < (by_head ? shape->heads : 1); h++) {
+    const size_t T = shape->target_length;
+    if (T == 0) {
+        return false;
+    }
+    if (mask == NULL || mask->allowed == NULL) { /* the last query sees what any query sees */
+        return s < mha_mask_row_at(mask, shape, b, 0, T - 1).limit;
+    }
+    /* From the last query on, which sees most under a causal mask. */
+    const size_t heads = extents_of(mask).h > 1 ? shape->heads : 1;
+    for (size_t t = T; t-- > 0;) {
+        for (size_t h = 0; h < heads; h++) {
             const mha_mask_row row = mha_mask_row_at(mask, shape, b, h, t);
             if (mha_mask_row_allows(&row, s)) {
                 return true;

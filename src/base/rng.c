@@ -1,6 +1,7 @@
 #include <mha/rng.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/rng_tables.h"
@@ -71,22 +72,27 @@ static void pool_output(uint64_t *values, size_t count, const seed_pool *pool) {
 
 /* PCG64: a linear congruential generator of 128 bits, permuted to 64 (XSL-RR). */
 
-/* Upper half of the 128-bit product a*b, for compilers without 128-bit integers too. */
-static uint64_t multiply_high(uint64_t a, uint64_t b) {
+/* Upper half of the 128-bit product a*b. */
+static inline uint64_t multiply_high(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide_product;
+    return (uint64_t)((wide_product)a * b >> 64);
+#else
     uint64_t a_low = a & UINT32_MAX, a_high = a >> 32;
     uint64_t b_low = b & UINT32_MAX, b_high = b >> 32;
     uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
     uint64_t carry = a_low * b_high + (middle & UINT32_MAX);
     return a_high * b_high + (middle >> 32) + (carry >> 32);
+#endif
 }
 
-static void add_to_state(mha_rng *rng, uint64_t high, uint64_t low) {
+static inline void add_to_state(mha_rng *rng, uint64_t high, uint64_t low) {
     rng->state_low += low;
     rng->state_high += high + (rng->state_low < low);
 }
 
 /* state = state * multiplier + increment, modulo 2^128 */
-static void step_state(mha_rng *rng) {
+static inline void step_state(mha_rng *rng) {
     const uint64_t factor_high = UINT64_C(2549297995355413924);
     const uint64_t factor_low = UINT64_C(4865540595714422341);
     rng->state_high = multiply_high(rng->state_low, factor_low) + rng->state_low * factor_high +
@@ -116,26 +122,40 @@ void mha_rng_seed(mha_rng *rng, const uint64_t *entropy, size_t count) {
     step_state(rng);
 }
 
-uint64_t mha_rng_bits64(mha_rng *rng) {
+/* The draws that others are made of, apart from the public names so that they are inlined in a shared
+ * library too. */
+static inline uint64_t bits64(mha_rng *rng) {
     step_state(rng);
     uint64_t folded = rng->state_high ^ rng->state_low;
     unsigned rotation = (unsigned)(rng->state_high >> 58);
     return folded >> rotation | folded << (-rotation & 63);
 }
 
-uint32_t mha_rng_bits32(mha_rng *rng) {
+static inline uint32_t bits32(mha_rng *rng) {
     if (rng->has_kept_half) {
         rng->has_kept_half = 0;
         return rng->kept_half;
     }
-    uint64_t bits = mha_rng_bits64(rng);
+    uint64_t bits = bits64(rng);
     rng->kept_half = (uint32_t)(bits >> 32);
     rng->has_kept_half = 1;
     return (uint32_t)bits;
 }
 
+static inline double uniform(mha_rng *rng) {
+    return (double)(bits64(rng) >> 11) * 0x1p-53;
+}
+
+uint64_t mha_rng_bits64(mha_rng *rng) {
+    return bits64(rng);
+}
+
+uint32_t mha_rng_bits32(mha_rng *rng) {
+    return bits32(rng);
+}
+
 double mha_rng_random(mha_rng *rng) {
-    return (double)(mha_rng_bits64(rng) >> 11) * 0x1p-53;
+    return uniform(rng);
 }
 
 /* |x| of a normal variate beyond the last level: Marsaglia's method for the tail. */
@@ -144,30 +164,37 @@ static double normal_tail(mha_rng *rng) {
     const double inverse_start = 0.27366123732975827203338247596;
     double beyond, exponential;
     do {
-        beyond = -inverse_start * log1p(-mha_rng_random(rng));
-        exponential = -log1p(-mha_rng_random(rng));
+        beyond = -inverse_start * log1p(-uniform(rng));
+        exponential = -log1p(-uniform(rng));
     } while (!(exponential + exponential > beyond * beyond));
     return tail_start + beyond;
 }
 
-static double standard_normal(mha_rng *rng) {
+/* The variate of a draw that lies beyond the part of its level which is inside for certain; false when
+ * it is to be drawn again. x is the place of the draw, with its sign. */
+static bool normal_beyond(double *x, mha_rng *rng, size_t level, uint64_t place) {
+    if (level == 0) {
+        const double tail = normal_tail(rng);
+        *x = place >> 8 & 1 ? -tail : tail;
+        return true;
+    }
+    const double above = ziggurat_density[level - 1], below = ziggurat_density[level];
+    return (above - below) * uniform(rng) + below < exp(-0.5 * *x * *x);
+}
+
+/* The sign, which is a coin toss, is set without a branch. */
+static inline double standard_normal(mha_rng *rng) {
     for (;;) {
-        uint64_t bits = mha_rng_bits64(rng);
-        size_t level = bits & 255;
-        uint64_t place = bits >> 9 & ((UINT64_C(1) << 52) - 1);
-        double x = (double)place * ziggurat_width[level];
-        if (bits >> 8 & 1) {
-            x = -x;
-        }
-        if (place < ziggurat_inside[level]) {
-            return x;
-        }
-        if (level == 0) {
-            double tail = normal_tail(rng);
-            return place >> 8 & 1 ? -tail : tail;
-        }
-        double above = ziggurat_density[level - 1], below = ziggurat_density[level];
-        if ((above - below) * mha_rng_random(rng) + below < exp(-0.5 * x * x)) {
+        const uint64_t bits = bits64(rng);
+        const size_t level = bits & 255;
+        const uint64_t place = bits >> 9 & ((UINT64_C(1) << 52) - 1);
+        const double size = (double)(int64_t)place * ziggurat_width[level];
+        uint64_t image;
+        double x;
+        memcpy(&image, &size, sizeof image);
+        image |= (bits >> 8 & 1) << 63;
+        memcpy(&x, &image, sizeof x);
+        if (place < ziggurat_inside[level] || normal_beyond(&x, rng, level, place)) {
             return x;
         }
     }
@@ -182,11 +209,11 @@ uint32_t mha_rng_integers(mha_rng *rng, uint32_t bound) {
     if (bound < 2) {
         return 0;
     }
-    uint64_t product = (uint64_t)mha_rng_bits32(rng) * bound;
+    uint64_t product = (uint64_t)bits32(rng) * bound;
     if ((uint32_t)product < bound) {
         const uint32_t threshold = (UINT32_MAX - bound + 1) % bound;
         while ((uint32_t)product < threshold) {
-            product = (uint64_t)mha_rng_bits32(rng) * bound;
+            product = (uint64_t)bits32(rng) * bound;
         }
     }
     return (uint32_t)(product >> 32);
@@ -200,7 +227,7 @@ static uint32_t masked_integer(mha_rng *rng, uint32_t most) {
     }
     uint32_t value;
     do {
-        value = mha_rng_bits32(rng) & mask;
+        value = bits32(rng) & mask;
     } while (value > most);
     return value;
 }

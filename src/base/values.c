@@ -23,6 +23,8 @@ static const struct {
     [MHA_SCALED] = {"scaled", "BhTS"},
     [MHA_MASKED] = {"masked", "BhTS"},
     [MHA_ATTENTION_WEIGHTS] = {"attention_weights", "BhTS"},
+    [MHA_ROW_MAXIMUM] = {"row_maximum", "BhT"},
+    [MHA_ROW_INVERSE_SUM] = {"row_inverse_sum", "BhT"},
     [MHA_CONTEXT_HEADS] = {"context_heads", "BhTd"},
     [MHA_CONTEXT] = {"context", "BTD"},
     [MHA_OUTPUT] = {"output", "BTD"},

@@ -1,7 +1,5 @@
 #include "layer/checks.h"
 
-#include "layer/tape.h"
-
 /* A named array; a list of them is searched for what is missing and what overlaps. */
 typedef struct span {
     const char *name;
@@ -59,7 +57,8 @@ static mha_status check_present(const span_list *list, mha_error *error) {
     return MHA_OK;
 }
 
-mha_status check_stages(const mha_stage *stages, mha_error *error) {
+/* Each stage has both functions, and the place in the table that mha_stages gives it. */
+static mha_status check_stages(const mha_stage *stages, mha_error *error) {
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
         const mha_stage *given = &stages[i], *own = &mha_stages[i];
         if (given->forward == NULL || given->backward == NULL) {
@@ -74,6 +73,37 @@ mha_status check_stages(const mha_stage *stages, mha_error *error) {
         }
     }
     return MHA_OK;
+}
+
+mha_status check_options(const mha_layer_options *options, mha_error *error) {
+    if (options == NULL) {
+        return MHA_OK;
+    }
+    const bool reference = options->kernel == MHA_KERNEL_REFERENCE;
+    if (!reference && options->kernel != MHA_KERNEL_FUSED) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "there is no kernel %d", (int)options->kernel);
+    }
+    if (options->mode != MHA_MODE_STORED && options->mode != MHA_MODE_TILED) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT, "there is no mode %d", (int)options->mode);
+    }
+    if (reference && options->mode == MHA_MODE_TILED) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "the reference kernel stores the attention weights, mode tiled is for the fused one");
+    }
+    if (!reference && options->stages != NULL) {
+        return mha_fail(error, MHA_ERROR_ARGUMENT,
+            "a table of %d stages is for the reference kernel, not for the fused one",
+            (int)MHA_STAGE_COUNT);
+    }
+    return options->stages == NULL ? MHA_OK : check_stages(options->stages, error);
+}
+
+mha_status check_same_wing(const mha_tape *tape, stage_list stages, mha_error *error) {
+    if (tape->stages.at == stages.at) {
+        return MHA_OK;
+    }
+    return mha_fail(
+        error, MHA_ERROR_STATE, "the tape was made for another kernel or mode than the layer's");
 }
 
 mha_status check_handles(

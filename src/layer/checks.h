@@ -3,8 +3,10 @@
 #define LAYER_CHECKS_H
 
 #include "base/real.h"
+#include "layer/tape.h"
 
-#define check_stages          MHA_NAME(check_stages)
+#define check_options         MHA_NAME(check_options)
+#define check_same_wing       MHA_NAME(check_same_wing)
 #define check_handles         MHA_NAME(check_handles)
 #define check_shape_fits      MHA_NAME(check_shape_fits)
 #define check_tape_state      MHA_NAME(check_tape_state)
@@ -12,8 +14,11 @@
 #define check_backward_arrays MHA_NAME(check_backward_arrays)
 #define is_self_attention     MHA_NAME(is_self_attention)
 
-/* Each stage has both functions, and the place in the table that mha_stages gives it. */
-mha_status check_stages(const mha_stage *stages, mha_error *error);
+/* Kernel, mode and stages go together; NULL stands for the defaults. */
+mha_status check_options(const mha_layer_options *options, mha_error *error);
+
+/* The tape saves what a layer with these stages saves. */
+mha_status check_same_wing(const mha_tape *tape, stage_list stages, mha_error *error);
 
 /* None of the three is NULL. */
 mha_status check_handles(

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "layer/source_rows.h"
+
 #define BIT(value) (1ul << (value))
 
 /* Projections. The query stream is projected as it is. Of the source stream only the rows that some
@@ -20,28 +22,11 @@ static void project_query_backward(const mha_pass *pass, const mha_real *dresult
         shape->width, shape->width);
 }
 
-/* The next run of source rows, of all B*S in a row, that are all seen or all unseen, from `begin`;
- * returns where it ends. Without a mask all rows are seen as long as there is a query. */
-static size_t next_run(bool *seen, const mha_pass *pass, size_t begin) {
-    const mha_shape *shape = &pass->shape;
-    const size_t S = shape->source_length, rows = shape->batch * S;
-    if (pass->mask == NULL) {
-        *seen = shape->target_length > 0;
-        return rows;
-    }
-    *seen = mha_mask_sees_source(pass->mask, shape, begin / S, begin % S);
-    size_t end = begin + 1;
-    while (end < rows && mha_mask_sees_source(pass->mask, shape, end / S, end % S) == *seen) {
-        end++;
-    }
-    return end;
-}
-
 static void project_source_forward(mha_real *result, const mha_pass *pass, mha_value weight) {
     const size_t rows = pass->shape.batch * pass->shape.source_length, D = pass->shape.width;
     for (size_t begin = 0, end; begin < rows; begin = end) {
         bool seen;
-        end = next_run(&seen, pass, begin);
+        end = next_source_run(&seen, pass, begin);
         if (seen) {
             mha_projection_forward(result + begin * D, pass->value[MHA_SOURCE] + begin * D,
                 pass->value[weight], end - begin, D, D);
@@ -57,7 +42,7 @@ static void project_source_backward(
     mha_real *const dsource = pass->gradient[MHA_SOURCE];
     for (size_t begin = 0, end; begin < rows; begin = end) {
         bool seen;
-        end = next_run(&seen, pass, begin);
+        end = next_source_run(&seen, pass, begin);
         if (seen) {
             mha_projection_backward(dsource == NULL ? NULL : dsource + begin * D,
                 pass->gradient[weight], dresult + begin * D, pass->value[MHA_SOURCE] + begin * D,
@@ -197,24 +182,27 @@ static void project_output_backward(const mha_pass *pass, const mha_real *dresul
 }
 
 const mha_stage mha_stages[MHA_STAGE_COUNT] = {
-    {"project_query", MHA_Q, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ), false,
+    {"project_query", MHA_Q, 0, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ), false,
         project_query_forward, project_query_backward},
-    {"project_key", MHA_K, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK), true,
+    {"project_key", MHA_K, 0, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK), true,
         project_key_forward, project_key_backward},
-    {"project_value", MHA_V, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV), true,
+    {"project_value", MHA_V, 0, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV), true,
         project_value_forward, project_value_backward},
-    {"split_query", MHA_Q_HEADS, BIT(MHA_Q), 0, false, split_query_forward, split_query_backward},
-    {"split_key", MHA_K_HEADS, BIT(MHA_K), 0, false, split_key_forward, split_key_backward},
-    {"split_value", MHA_V_HEADS, BIT(MHA_V), 0, false, split_value_forward, split_value_backward},
-    {"scores", MHA_SCORES, BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS), BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS),
-        true, scores_forward, scores_backward},
-    {"scale", MHA_SCALED, BIT(MHA_SCORES), 0, false, scale_forward, scale_backward},
-    {"mask", MHA_MASKED, BIT(MHA_SCALED), 0, true, mask_forward, mask_backward},
-    {"softmax", MHA_ATTENTION_WEIGHTS, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS), true,
+    {"split_query", MHA_Q_HEADS, 0, BIT(MHA_Q), 0, false, split_query_forward,
+        split_query_backward},
+    {"split_key", MHA_K_HEADS, 0, BIT(MHA_K), 0, false, split_key_forward, split_key_backward},
+    {"split_value", MHA_V_HEADS, 0, BIT(MHA_V), 0, false, split_value_forward,
+        split_value_backward},
+    {"scores", MHA_SCORES, 0, BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS),
+        BIT(MHA_Q_HEADS) | BIT(MHA_K_HEADS), true, scores_forward, scores_backward},
+    {"scale", MHA_SCALED, 0, BIT(MHA_SCORES), 0, false, scale_forward, scale_backward},
+    {"mask", MHA_MASKED, 0, BIT(MHA_SCALED), 0, true, mask_forward, mask_backward},
+    {"softmax", MHA_ATTENTION_WEIGHTS, 0, BIT(MHA_MASKED), BIT(MHA_ATTENTION_WEIGHTS), true,
         softmax_forward, softmax_backward},
-    {"context", MHA_CONTEXT_HEADS, BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS),
+    {"context", MHA_CONTEXT_HEADS, 0, BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS),
         BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS), true, context_forward, context_backward},
-    {"combine", MHA_CONTEXT, BIT(MHA_CONTEXT_HEADS), 0, false, combine_forward, combine_backward},
-    {"project_output", MHA_OUTPUT, BIT(MHA_CONTEXT) | BIT(MHA_WO), BIT(MHA_CONTEXT) | BIT(MHA_WO),
-        false, project_output_forward, project_output_backward},
+    {"combine", MHA_CONTEXT, 0, BIT(MHA_CONTEXT_HEADS), 0, false, combine_forward,
+        combine_backward},
+    {"project_output", MHA_OUTPUT, 0, BIT(MHA_CONTEXT) | BIT(MHA_WO),
+        BIT(MHA_CONTEXT) | BIT(MHA_WO), false, project_output_forward, project_output_backward},
 };

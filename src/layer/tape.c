@@ -4,12 +4,21 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "layer/checks.h"
 
-bool value_is_saved(mha_value value) {
+stage_list stages_for(const mha_layer_options *options) {
+    stage_list stages;
+    stages.at = mha_stages_of(&stages.count, options == NULL ? MHA_KERNEL_FUSED : options->kernel,
+        options == NULL ? MHA_MODE_STORED : options->mode);
+    return stages;
+}
+
+bool value_is_saved(mha_value value, stage_list stages) {
     bool is_result = false, is_read_back = false;
-    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
-        is_result = is_result || mha_stages[i].result == value;
-        is_read_back = is_read_back || (mha_stages[i].reads_back >> value & 1) != 0;
+    for (size_t i = 0; i < stages.count; i++) {
+        const mha_stage *const stage = &stages.at[i];
+        is_result = is_result || stage->result == value || (stage->also_saves >> value & 1) != 0;
+        is_read_back = is_read_back || (stage->reads_back >> value & 1) != 0;
     }
     return is_result && is_read_back;
 }
@@ -49,9 +58,13 @@ mha_status values_carve(mha_real **block, size_t *bytes, mha_real *value[MHA_VAL
     return MHA_OK;
 }
 
-mha_status mha_tape_create(mha_tape **tape, const mha_shape *largest, mha_error *error) {
+mha_status mha_tape_create(
+    mha_tape **tape, const mha_shape *largest, const mha_layer_options *options, mha_error *error) {
     *tape = NULL;
     mha_status status = mha_shape_check(largest, error);
+    if (status == MHA_OK) {
+        status = check_options(options, error);
+    }
     if (status != MHA_OK) {
         return status;
     }
@@ -59,9 +72,10 @@ mha_status mha_tape_create(mha_tape **tape, const mha_shape *largest, mha_error 
     if (made == NULL) {
         return mha_fail(error, MHA_ERROR_MEMORY, "no memory for a tape");
     }
+    made->stages = stages_for(options);
     unsigned long saved = 0;
     for (size_t i = 0; i < MHA_VALUE_COUNT; i++) {
-        saved |= value_is_saved((mha_value)i) ? 1ul << i : 0;
+        saved |= value_is_saved((mha_value)i, made->stages) ? 1ul << i : 0;
     }
     made->largest = *largest;
     status = values_carve(&made->block, &made->bytes, made->value, saved, largest, "tape", error);
@@ -80,17 +94,20 @@ void mha_tape_destroy(mha_tape *tape) {
     }
 }
 
-size_t mha_tape_entry_count(void) {
+size_t mha_tape_entry_count(const mha_layer_options *options) {
+    const stage_list stages = stages_for(options);
     size_t count = 0;
     for (size_t i = 0; i < MHA_VALUE_COUNT; i++) {
-        count += value_is_saved((mha_value)i) ? 1 : 0;
+        count += value_is_saved((mha_value)i, stages) ? 1 : 0;
     }
     return count;
 }
 
-mha_tape_entry mha_tape_entry_at(size_t index, const mha_shape *shape) {
+mha_tape_entry mha_tape_entry_at(
+    size_t index, const mha_shape *shape, const mha_layer_options *options) {
+    const stage_list stages = stages_for(options);
     size_t value = 0;
-    while (value < MHA_VALUE_COUNT && !(value_is_saved((mha_value)value) && index-- == 0)) {
+    while (value < MHA_VALUE_COUNT && !(value_is_saved((mha_value)value, stages) && index-- == 0)) {
         value++;
     }
     mha_tape_entry entry = {.value = (mha_value)value};
@@ -99,20 +116,24 @@ mha_tape_entry mha_tape_entry_at(size_t index, const mha_shape *shape) {
     }
     entry.shape = mha_value_shape_of(entry.value, shape);
     entry.bytes = entry.shape.count * sizeof(mha_real);
-    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
-        entry.read_back_by |= (mha_stages[i].reads_back >> value & 1) << i;
+    for (size_t i = 0; i < stages.count; i++) {
+        entry.read_back_by |= (stages.at[i].reads_back >> value & 1) << i;
     }
     return entry;
 }
 
-mha_status mha_tape_bytes(size_t *bytes, const mha_shape *shape, mha_error *error) {
+mha_status mha_tape_bytes(
+    size_t *bytes, const mha_shape *shape, const mha_layer_options *options, mha_error *error) {
     *bytes = 0;
-    const mha_status status = mha_shape_check(shape, error);
+    mha_status status = mha_shape_check(shape, error);
+    if (status == MHA_OK) {
+        status = check_options(options, error);
+    }
     if (status != MHA_OK) {
         return status;
     }
-    for (size_t i = 0; i < mha_tape_entry_count(); i++) {
-        if (!size_add(bytes, *bytes, mha_tape_entry_at(i, shape).bytes)) {
+    for (size_t i = 0; i < mha_tape_entry_count(options); i++) {
+        if (!size_add(bytes, *bytes, mha_tape_entry_at(i, shape, options).bytes)) {
             return mha_fail(error, MHA_ERROR_SIZE, "the tape would exceed the address space");
         }
     }

@@ -1,11 +1,19 @@
 #include "base/real.h"
 
+#include "learn/wide_sum.h"
+
 wide mha_gradient_norm(const mha_real *gradients, size_t count) {
-    wide sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += (wide)gradients[i] * (wide)gradients[i];
+    wide_sum sum = {{0}};
+    size_t i = 0;
+    for (; i + WIDE_LANES <= count; i += WIDE_LANES) {
+        for (size_t j = 0; j < WIDE_LANES; j++) {
+            sum.lane[j] += (wide)gradients[i + j] * (wide)gradients[i + j];
+        }
     }
-    return sqrt(sum);
+    for (size_t j = 0; i + j < count; j++) {
+        sum.lane[j] += (wide)gradients[i + j] * (wide)gradients[i + j];
+    }
+    return sqrt(wide_sum_total(&sum));
 }
 
 /* The options of a step in the precision of the weights. */
@@ -28,16 +36,23 @@ static inline entry updated(
     return (entry){w, v};
 }
 
-/* The first entry that the step would make NaN or infinite; count when there is none. */
+static inline bool entry_is_finite(entry e) {
+    return isfinite(e.weight) && isfinite(e.velocity);
+}
+
+/* The first entry that the step would make NaN or infinite; count when there is none. Looked for only
+ * where there is one. */
 static size_t first_not_finite(const mha_real *weights, const mha_real *velocity,
     const mha_real *gradients, size_t count, const factors *f) {
+    unsigned found = 0;
     for (size_t i = 0; i < count; i++) {
-        entry next = updated(weights[i], velocity[i], gradients[i], f);
-        if (!isfinite(next.weight) || !isfinite(next.velocity)) {
-            return i;
-        }
+        found |= !entry_is_finite(updated(weights[i], velocity[i], gradients[i], f));
     }
-    return count;
+    size_t i = found ? 0 : count;
+    while (i < count && entry_is_finite(updated(weights[i], velocity[i], gradients[i], f))) {
+        i++;
+    }
+    return i;
 }
 
 static mha_status check_options(const mha_sgd_options *options, mha_error *error) {

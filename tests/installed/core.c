@@ -1,11 +1,16 @@
-/* A user's program on libmha alone: the rows of attention weights sum to one, and the library is the
- * version that pkg-config names, the program's argument. */
+/* A user's program on libmha alone: the rows of attention weights sum to one, a forked process has one
+ * thread, and the library is the version that pkg-config names, the program's argument. */
+#define _POSIX_C_SOURCE 200809L /* fork */
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <mha/gradcheck.h>
 #include <mha/mha64.h>
+#include <mha/mode.h>
 
 enum { T = 3, D = 4, W = MHA_WEIGHT_COUNT * D * D };
 
@@ -25,9 +30,22 @@ static int attend(mha_tape *tape, mha_layer *layer, const mha_shape *shape, mha_
     return p != NULL && fabs(p[0] + p[1] + p[2] - 1.0) < 1e-15;
 }
 
+static int forks_well(void) {
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(mha_default_threads() == 1 ? 0 : 1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2 || strcmp(argv[1], mha_version()) != 0) {
         fprintf(stderr, "core: the library is version %s\n", mha_version());
+        return 1;
+    }
+    if (!forks_well()) {
+        fprintf(stderr, "core: a forked process does not have one thread\n");
         return 1;
     }
     const mha_shape shape = {1, T, T, D, 2};
@@ -35,7 +53,7 @@ int main(int argc, char **argv) {
     mha_tape *tape = NULL;
     mha_error error = {MHA_OK, "rows of the weights do not sum to one"};
     const int good = mha_layer_create(&layer, &shape, NULL, &error) == MHA_OK &&
-                     mha_tape_create(&tape, &shape, &error) == MHA_OK &&
+                     mha_tape_create(&tape, &shape, NULL, &error) == MHA_OK &&
                      attend(tape, layer, &shape, &error) && strcmp(mha_stages[0].name, "") != 0 &&
                      mha_gradcheck_defaults().directions > 0;
     mha_tape_destroy(tape);

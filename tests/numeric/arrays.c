@@ -21,11 +21,19 @@ void arrays_keep(void *thing, void (*release)(void *)) {
     kept_count++;
 }
 
-void arrays_release(void) {
-    while (kept_count > 0) {
+size_t arrays_mark(void) {
+    return kept_count;
+}
+
+void arrays_release_to(size_t mark) {
+    while (kept_count > mark) {
         kept_count--;
         kept[kept_count].release(kept[kept_count].thing);
     }
+}
+
+void arrays_release(void) {
+    arrays_release_to(0);
 }
 
 static mha_real *allocate(size_t count) {
@@ -74,20 +82,25 @@ mha_real *array_copy(const mha_real *from, size_t count) {
     return array;
 }
 
+/* Each assertion of Check writes a file: one for an array, about the first entry that is wrong. */
+
 void assert_arrays_same(
     const char *what, const mha_real *actual, const mha_real *expected, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_msg(memcmp(&actual[i], &expected[i], sizeof *actual) == 0,
-            "%s[%zu] of %zu is %.17g, not %.17g", what, i, count, (wide)actual[i],
-            (wide)expected[i]);
+    size_t i = 0;
+    while (i < count && memcmp(&actual[i], &expected[i], sizeof *actual) == 0) {
+        i++;
     }
+    ck_assert_msg(i >= count, "%s[%zu] of %zu is %.17g, not %.17g", what, i, count, (wide)actual[i],
+        (wide)expected[i]);
 }
 
 void assert_array_is(const char *what, const mha_real *actual, mha_real value, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_msg(actual[i] == value, "%s[%zu] of %zu is %.17g, not %.17g", what, i, count,
-            (wide)actual[i], (wide)value);
+    size_t i = 0;
+    while (i < count && actual[i] == value) {
+        i++;
     }
+    ck_assert_msg(i >= count, "%s[%zu] of %zu is %.17g, not %.17g", what, i, count, (wide)actual[i],
+        (wide)value);
 }
 
 void assert_arrays_near(const char *what, const mha_real *actual, const mha_real *expected,
@@ -98,9 +111,10 @@ void assert_arrays_near(const char *what, const mha_real *actual, const mha_real
         largest = size > largest ? size : largest;
     }
     const wide limit = (MHA_PRECISION == 32 ? 0x1p29 : 1) * tolerance * largest;
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_msg(fabs((wide)actual[i] - (wide)expected[i]) <= limit,
-            "%s[%zu] of %zu is %.17g, not %.17g within %.3g", what, i, count, (wide)actual[i],
-            (wide)expected[i], limit);
+    size_t i = 0;
+    while (i < count && fabs((wide)actual[i] - (wide)expected[i]) <= limit) {
+        i++;
     }
+    ck_assert_msg(i >= count, "%s[%zu] of %zu is %.17g, not %.17g within %.3g", what, i, count,
+        (wide)actual[i], (wide)expected[i], limit);
 }

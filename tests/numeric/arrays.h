@@ -15,6 +15,8 @@
 #define array_copy         MHA_NAME(array_copy)
 #define arrays_keep        MHA_NAME(arrays_keep)
 #define arrays_release     MHA_NAME(arrays_release)
+#define arrays_mark        MHA_NAME(arrays_mark)
+#define arrays_release_to  MHA_NAME(arrays_release_to)
 #define assert_arrays_same MHA_NAME(assert_arrays_same)
 #define assert_array_is    MHA_NAME(assert_array_is)
 #define assert_arrays_near MHA_NAME(assert_arrays_near)
@@ -34,6 +36,10 @@ mha_real *array_whole(size_t count, uint64_t seed);
 /* Calls release(thing) with the arrays; fails the test when thing is NULL. */
 void arrays_keep(void *thing, void (*release)(void *));
 void arrays_release(void);
+
+/* Releases what was kept since the mark: of one turn of a loop, say. */
+size_t arrays_mark(void);
+void arrays_release_to(size_t mark);
 
 void assert_arrays_same(
     const char *what, const mha_real *actual, const mha_real *expected, size_t count);

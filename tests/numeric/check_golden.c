@@ -97,9 +97,13 @@ END_TEST
 
 Suite *golden_suite(void) {
     Suite *suite = suite_create(MHA_PRECISION == 32 ? "golden (float)" : "golden (double)");
-    TCase *cases = tcase_create("arrays");
-    tcase_add_loop_test(cases, layer_has_the_golden_values, 0, (int)COUNT(files));
-    tcase_add_test(cases, every_file_of_the_folder_is_read);
-    suite_add_tcase(suite, cases);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        TCase *cases = wing_case("arrays", chosen);
+        tcase_add_loop_test(cases, layer_has_the_golden_values, 0, (int)COUNT(files));
+        suite_add_tcase(suite, cases);
+    }
+    TCase *others = tcase_create("folder");
+    tcase_add_test(others, every_file_of_the_folder_is_read);
+    suite_add_tcase(suite, others);
     return suite;
 }

@@ -116,21 +116,32 @@ START_TEST(the_lesson_has_its_numbers) {
 }
 END_TEST
 
+static TCase *layer_numbers_case(wing chosen) {
+    TCase *cases = wing_case("numbers", chosen);
+    tcase_add_checked_fixture(cases, NULL, arrays_release);
+    tcase_add_test(cases, the_lesson_has_its_numbers);
+    return cases;
+}
+
 Suite *layer_suite(void) {
     Suite *suite = suite_create(MHA_PRECISION == 32 ? "layer (float)" : "layer (double)");
-    TCase *golden = tcase_create("golden");
-    tcase_add_checked_fixture(golden, NULL, arrays_release);
-    tcase_add_test(golden, a_view_is_four_matrices_in_a_row);
-    tcase_add_test(golden, weights_are_those_of_numpy);
-    tcase_add_test(golden, weights_are_drawn_in_order_wherever_they_lie);
-    tcase_add_test(golden, the_lesson_has_its_numbers);
-    suite_add_tcase(suite, golden);
-    suite_add_tcase(suite, layer_refusals_case());
-    suite_add_tcase(suite, layer_overlaps_case());
-    suite_add_tcase(suite, layer_streams_case());
-    suite_add_tcase(suite, layer_independence_case());
-    suite_add_tcase(suite, layer_masks_case());
-    suite_add_tcase(suite, layer_gradients_case());
-    suite_add_tcase(suite, layer_tape_case());
+    TCase *weights = tcase_create("weights");
+    tcase_add_checked_fixture(weights, NULL, arrays_release);
+    tcase_add_test(weights, a_view_is_four_matrices_in_a_row);
+    tcase_add_test(weights, weights_are_those_of_numpy);
+    tcase_add_test(weights, weights_are_drawn_in_order_wherever_they_lie);
+    suite_add_tcase(suite, weights);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        suite_add_tcase(suite, layer_numbers_case(chosen));
+        suite_add_tcase(suite, layer_refusals_case(chosen));
+        suite_add_tcase(suite, layer_overlaps_case(chosen));
+        suite_add_tcase(suite, layer_streams_case(chosen));
+        suite_add_tcase(suite, layer_independence_case(chosen));
+        suite_add_tcase(suite, layer_masks_case(chosen));
+        suite_add_tcase(suite, layer_gradients_case(chosen));
+        suite_add_tcase(suite, layer_tape_case(chosen));
+    }
+    suite_add_tcase(suite, layer_stages_case());
+    suite_add_tcase(suite, layer_options_case());
     return suite;
 }

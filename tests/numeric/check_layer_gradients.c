@@ -152,8 +152,8 @@ START_TEST(a_nan_in_doutput_shows) {
 }
 END_TEST
 
-TCase *layer_gradients_case(void) {
-    TCase *cases = tcase_create("gradients");
+TCase *layer_gradients_case(wing chosen) {
+    TCase *cases = wing_case("gradients", chosen);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_add_loop_test(cases, backward_twice_adds_twice, 0, 2);
     tcase_add_loop_test(cases, backward_adds_to_what_is_there, 0, 2);

@@ -140,8 +140,8 @@ START_TEST(smaller_shapes_after_a_spoilt_pass_have_the_same_bits) {
     const trial expected = trial_new(&shape, CROSS_ATTENTION, &masks[_i], 1);
     trial_run(&expected);
     trial t = trial_new(&shape, CROSS_ATTENTION, &masks[_i], 1);
-    t.layer = trial_layer(&largest, NULL);
-    t.tape = trial_tape(&largest);
+    t.layer = trial_layer(&largest, wing_options());
+    t.tape = trial_tape(&largest, wing_options());
     spoil(t.layer, t.tape, &largest);
     trial_run(&t);
     assert_trials_same(&t, &expected);
@@ -182,8 +182,8 @@ START_TEST(the_last_pass_on_a_tape_counts) {
 }
 END_TEST
 
-TCase *layer_independence_case(void) {
-    TCase *cases = tcase_create("independence");
+TCase *layer_independence_case(wing chosen) {
+    TCase *cases = wing_case("independence", chosen);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_add_loop_test(cases, a_sample_has_the_same_bits_in_any_batch, 0, COUNT(masks));
     tcase_add_test(cases, a_nan_stays_in_its_sample);

@@ -224,8 +224,8 @@ START_TEST(empty_arrays_may_be_missing) {
 }
 END_TEST
 
-TCase *layer_masks_case(void) {
-    TCase *cases = tcase_create("masks");
+TCase *layer_masks_case(wing chosen) {
+    TCase *cases = wing_case("masks", chosen);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_add_loop_test(cases, hidden_source_rows_may_hold_anything, 0, COUNT(masks));
     tcase_add_loop_test(cases, hidden_source_rows_get_no_gradient, 0, COUNT(masks));

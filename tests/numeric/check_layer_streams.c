@@ -19,8 +19,8 @@ static size_t inputs(void) {
 /* Cross-attention on two copies of the query stream of a self-attention. */
 static trial on_two_copies(const trial *self) {
     trial t = *self;
-    t.layer = trial_layer(&shape, NULL);
-    t.tape = trial_tape(&shape);
+    t.layer = trial_layer(&shape, wing_options());
+    t.tape = trial_tape(&shape, wing_options());
     t.source = array_copy(t.query, inputs());
     t.output = array_new(inputs());
     trial_clear(&t);
@@ -73,7 +73,8 @@ static void nothing_backward(const mha_pass *pass, const mha_real *dresult) {
     (void)pass, (void)dresult;
 }
 
-/* dx along the paths whose projection is left in: of query, of key or of value. */
+/* dx along the paths whose projection is left in: of query, of key or of value, by the stages of the
+ * readable wing. */
 static mha_real *path(const trial *self, const char *kept) {
     static const char *const names[] = {"project_query", "project_key", "project_value"};
     mha_stage stages[MHA_STAGE_COUNT];
@@ -86,8 +87,9 @@ static mha_real *path(const trial *self, const char *kept) {
         }
     }
     trial t = *self;
-    t.layer = trial_layer(&shape, stages);
-    t.tape = trial_tape(&shape);
+    t.options = (mha_layer_options){.kernel = MHA_KERNEL_REFERENCE, .stages = stages};
+    t.layer = trial_layer(&shape, &t.options);
+    t.tape = trial_tape(&shape, &t.options);
     trial_clear(&t);
     trial_run(&t);
     return t.dx_query;
@@ -160,8 +162,8 @@ START_TEST(a_source_without_rows_may_be_null) {
 }
 END_TEST
 
-TCase *layer_streams_case(void) {
-    TCase *cases = tcase_create("streams");
+TCase *layer_streams_case(wing chosen) {
+    TCase *cases = wing_case("streams", chosen);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_add_loop_test(
         cases, self_attention_by_null_and_by_pointer_has_the_same_bits, 0, COUNT(masks));

@@ -261,15 +261,17 @@ END_TEST
 Suite *reports_backward_suite(void) {
     Suite *suite = suite_create(
         MHA_PRECISION == 32 ? "reports backward (float)" : "reports backward (double)");
-    TCase *cases = tcase_create("backward");
-    tcase_add_loop_test(cases, gradients_are_those_worked_out_by_hand, 0, 2);
-    tcase_add_loop_test(cases, gradients_hold_for_every_mask_and_shape, 0, COMBINATIONS);
-    tcase_add_test(cases, self_attention_sums_all_paths);
-    tcase_add_test(cases, two_streams_may_share_one_gradient);
-    tcase_add_loop_test(cases, backward_adds, 0, 2);
-    tcase_add_test(cases, other_overlaps_are_refused);
-    tcase_add_test(cases, backward_needs_its_forward);
-    tcase_add_test(cases, backward_is_of_the_last_forward);
-    suite_add_tcase(suite, cases);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        TCase *cases = wing_case("backward", chosen);
+        tcase_add_loop_test(cases, gradients_are_those_worked_out_by_hand, 0, 2);
+        tcase_add_loop_test(cases, gradients_hold_for_every_mask_and_shape, 0, COMBINATIONS);
+        tcase_add_test(cases, self_attention_sums_all_paths);
+        tcase_add_test(cases, two_streams_may_share_one_gradient);
+        tcase_add_loop_test(cases, backward_adds, 0, 2);
+        tcase_add_test(cases, other_overlaps_are_refused);
+        tcase_add_test(cases, backward_needs_its_forward);
+        tcase_add_test(cases, backward_is_of_the_last_forward);
+        suite_add_tcase(suite, cases);
+    }
     return suite;
 }

@@ -128,11 +128,15 @@ END_TEST
 Suite *reports_causal_suite(void) {
     Suite *suite =
         suite_create(MHA_PRECISION == 32 ? "reports causal (float)" : "reports causal (double)");
-    TCase *cases = tcase_create("causal");
-    tcase_add_loop_test(cases, training_and_evaluation_are_causal, 0, 3);
-    tcase_add_loop_test(cases, attention_by_itself_is_the_layer, 0, 3);
-    tcase_add_loop_test(cases, alignments_are_as_named, 0, 4);
-    tcase_add_test(cases, unnamed_alignment_is_refused);
-    suite_add_tcase(suite, cases);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        TCase *cases = wing_case("causal", chosen);
+        tcase_add_loop_test(cases, training_and_evaluation_are_causal, 0, 3);
+        tcase_add_loop_test(cases, alignments_are_as_named, 0, 4);
+        tcase_add_test(cases, unnamed_alignment_is_refused);
+        suite_add_tcase(suite, cases);
+    }
+    TCase *others = tcase_create("operator");
+    tcase_add_loop_test(others, attention_by_itself_is_the_layer, 0, 3);
+    suite_add_tcase(suite, others);
     return suite;
 }

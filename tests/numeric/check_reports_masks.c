@@ -279,17 +279,19 @@ END_TEST
 Suite *reports_masks_suite(void) {
     Suite *suite =
         suite_create(MHA_PRECISION == 32 ? "reports masks (float)" : "reports masks (double)");
-    TCase *cases = tcase_create("masks");
-    tcase_add_test(cases, causal_and_padding_combine);
-    tcase_add_test(cases, true_is_allowed);
-    tcase_add_loop_test(cases, lengths_outside_the_source_are_refused, 0, 4);
-    tcase_add_loop_test(cases, bytes_other_than_0_and_1_are_refused, 0, 2);
-    tcase_add_test(cases, cross_attention_masks_are_targets_by_sources);
-    tcase_add_loop_test(cases, mask_axes_are_not_confused, 0, 8);
-    tcase_add_loop_test(cases, padding_hides_keys_not_queries, 0, 4);
-    tcase_add_loop_test(cases, padding_lands_on_its_sample, 0, 3);
-    tcase_add_loop_test(cases, shapes_with_two_meanings_are_refused, 0, 6);
-    tcase_add_test(cases, masking_is_before_the_softmax);
-    suite_add_tcase(suite, cases);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        TCase *cases = wing_case("masks", chosen);
+        tcase_add_test(cases, causal_and_padding_combine);
+        tcase_add_test(cases, true_is_allowed);
+        tcase_add_loop_test(cases, lengths_outside_the_source_are_refused, 0, 4);
+        tcase_add_loop_test(cases, bytes_other_than_0_and_1_are_refused, 0, 2);
+        tcase_add_test(cases, cross_attention_masks_are_targets_by_sources);
+        tcase_add_loop_test(cases, mask_axes_are_not_confused, 0, 8);
+        tcase_add_loop_test(cases, padding_hides_keys_not_queries, 0, 4);
+        tcase_add_loop_test(cases, padding_lands_on_its_sample, 0, 3);
+        tcase_add_loop_test(cases, shapes_with_two_meanings_are_refused, 0, 6);
+        tcase_add_test(cases, masking_is_before_the_softmax);
+        suite_add_tcase(suite, cases);
+    }
     return suite;
 }

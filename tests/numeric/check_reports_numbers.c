@@ -160,12 +160,16 @@ END_TEST
 Suite *reports_numbers_suite(void) {
     Suite *suite =
         suite_create(MHA_PRECISION == 32 ? "reports numbers (float)" : "reports numbers (double)");
-    TCase *cases = tcase_create("numbers");
-    tcase_add_loop_test(cases, large_scores_are_right, 0, 5);
-    tcase_add_test(cases, scores_are_divided_by_the_root_of_the_head_width);
-    tcase_add_loop_test(cases, hidden_source_rows_do_not_matter, 0, 8);
-    tcase_add_loop_test(cases, hidden_numbers_do_not_reach_a_query, 0, 2);
-    tcase_add_test(cases, masks_select);
-    suite_add_tcase(suite, cases);
+    for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
+        TCase *cases = wing_case("numbers", chosen);
+        tcase_add_loop_test(cases, large_scores_are_right, 0, 5);
+        tcase_add_test(cases, scores_are_divided_by_the_root_of_the_head_width);
+        tcase_add_loop_test(cases, hidden_source_rows_do_not_matter, 0, 8);
+        tcase_add_loop_test(cases, hidden_numbers_do_not_reach_a_query, 0, 2);
+        suite_add_tcase(suite, cases);
+    }
+    TCase *others = tcase_create("operator");
+    tcase_add_test(others, masks_select);
+    suite_add_tcase(suite, others);
     return suite;
 }

@@ -33,13 +33,14 @@ void open_case(layer_case *c, mha_shape shape, bool self_attention) {
     c->dx_query = filled(targets, REAL(0.0));
     c->dx_source = self_attention ? NULL : filled(sources, REAL(0.0));
     c->dweights = filled(weight_count(c), REAL(0.0));
-    ck_assert_int_eq(mha_layer_create(&c->layer, &shape, NULL, NULL), MHA_OK);
-    ck_assert_int_eq(mha_tape_create(&c->tape, &shape, NULL), MHA_OK);
+    c->computed = filled(count_of(c, MHA_ATTENTION_WEIGHTS), (mha_real)NAN);
+    ck_assert_int_eq(mha_layer_create(&c->layer, &shape, wing_options(), NULL), MHA_OK);
+    ck_assert_int_eq(mha_tape_create(&c->tape, &shape, wing_options(), NULL), MHA_OK);
 }
 
 void close_case(layer_case *c) {
     void *const arrays[] = {c->query, c->source, c->weights, c->output, c->doutput, c->dx_query,
-        c->dx_source, c->dweights};
+        c->dx_source, c->dweights, c->computed};
     for (size_t i = 0; i < COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -136,5 +137,5 @@ void clear_gradients(layer_case *c) {
 }
 
 const mha_real *attention_of(const layer_case *c) {
-    return mha_tape_value(c->tape, MHA_ATTENTION_WEIGHTS);
+    return wing_attention(c->computed, c->tape, c->mask, &c->shape);
 }

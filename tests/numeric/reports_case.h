@@ -8,6 +8,7 @@
 #include <mha/gradcheck.h>
 
 #include "count.h"
+#include "wing.h"
 
 #define layer_case          MHA_NAME(layer_case)
 #define leaf                MHA_NAME(leaf)
@@ -47,9 +48,10 @@ typedef struct layer_case {
     mha_real *output, *doutput, *dx_query;
     mha_real *dx_source; /* NULL: self-attention */
     mha_real *dweights;  /* (4,D,D) */
-    mha_layer *layer;
+    mha_layer *layer;    /* of the wing in use */
     mha_tape *tape;
-    mha_error error; /* of the last try */
+    mha_real *computed; /* (B,h,T,S): attention weights that the tape does not hold */
+    mha_error error;    /* of the last try */
 } layer_case;
 
 /* Inputs are 0, the output is NaN, doutput is 1 (the loss is the sum of all outputs), gradients are
@@ -78,7 +80,7 @@ typedef struct leaf {
 } leaf;
 size_t leaves_of(leaf leaves[CASE_LEAVES], const layer_case *c);
 
-const mha_real *attention_of(const layer_case *c); /* (B,h,T,S) */
+const mha_real *attention_of(const layer_case *c); /* (B,h,T,S); NULL before a pass */
 
 /* expected holds numbers that are right to within rounding, an absolute error; that of the
  * precision is added. */

@@ -13,18 +13,18 @@ static void destroy_tape(void *tape) {
     mha_tape_destroy(tape);
 }
 
-mha_layer *trial_layer(const mha_shape *largest, const mha_stage *stages) {
+mha_layer *trial_layer(const mha_shape *largest, const mha_layer_options *options) {
     mha_layer *layer;
     mha_error error = {MHA_OK, ""};
-    ck_assert_msg(mha_layer_create(&layer, largest, stages, &error) == MHA_OK, "%s", error.text);
+    ck_assert_msg(mha_layer_create(&layer, largest, options, &error) == MHA_OK, "%s", error.text);
     arrays_keep(layer, destroy_layer);
     return layer;
 }
 
-mha_tape *trial_tape(const mha_shape *largest) {
+mha_tape *trial_tape(const mha_shape *largest, const mha_layer_options *options) {
     mha_tape *tape;
     mha_error error = {MHA_OK, ""};
-    ck_assert_msg(mha_tape_create(&tape, largest, &error) == MHA_OK, "%s", error.text);
+    ck_assert_msg(mha_tape_create(&tape, largest, options, &error) == MHA_OK, "%s", error.text);
     arrays_keep(tape, destroy_tape);
     return tape;
 }
@@ -44,8 +44,9 @@ void trial_clear(trial *t) {
     t->dweights = mha_weights_view(t->dblock, t->shape.width);
 }
 
-trial trial_new(const mha_shape *shape, streams kind, const mha_mask *mask, uint64_t seed) {
-    trial t = {.shape = *shape, .mask = mask};
+trial trial_on(const mha_layer_options *options, const mha_shape *shape, streams kind,
+    const mha_mask *mask, uint64_t seed) {
+    trial t = {.options = *options, .shape = *shape, .mask = mask};
     const uint64_t entropy[] = {seed, 1};
     mha_rng rng;
     mha_rng_seed(&rng, entropy, COUNT(entropy));
@@ -58,10 +59,14 @@ trial trial_new(const mha_shape *shape, streams kind, const mha_mask *mask, uint
     }
     t.output = array_new(trial_count(&t, MHA_OUTPUT));
     t.doutput = array_normal(trial_count(&t, MHA_OUTPUT), 1000 * seed + 3);
-    t.layer = trial_layer(shape, NULL);
-    t.tape = trial_tape(shape);
+    t.layer = trial_layer(shape, options);
+    t.tape = trial_tape(shape, options);
     trial_clear(&t);
     return t;
+}
+
+trial trial_new(const mha_shape *shape, streams kind, const mha_mask *mask, uint64_t seed) {
+    return trial_on(wing_options(), shape, kind, mask, seed);
 }
 
 static mha_status forward(const trial *t, mha_error *error) {
@@ -90,7 +95,9 @@ void trial_run(const trial *t) {
 }
 
 const mha_real *trial_attention(const trial *t) {
-    const mha_real *weights = mha_tape_value(t->tape, MHA_ATTENTION_WEIGHTS);
+    const bool has_weights = mha_tape_value(t->tape, MHA_ATTENTION_WEIGHTS) != NULL;
+    mha_real *computed = has_weights ? NULL : array_new(trial_count(t, MHA_ATTENTION_WEIGHTS));
+    const mha_real *weights = wing_attention(computed, t->tape, t->mask, &t->shape);
     ck_assert_ptr_nonnull(weights);
     return weights;
 }

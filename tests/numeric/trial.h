@@ -3,8 +3,11 @@
 #ifndef TESTS_NUMERIC_TRIAL_H
 #define TESTS_NUMERIC_TRIAL_H
 
+#include "wing.h"
+
 #define trial                   MHA_NAME(trial)
 #define trial_new               MHA_NAME(trial_new)
+#define trial_on                MHA_NAME(trial_on)
 #define trial_layer             MHA_NAME(trial_layer)
 #define trial_tape              MHA_NAME(trial_tape)
 #define trial_clear             MHA_NAME(trial_clear)
@@ -21,6 +24,7 @@
 typedef enum streams { CROSS_ATTENTION, SELF_ATTENTION } streams;
 
 typedef struct trial {
+    mha_layer_options options; /* of layer and tape: wing, mode and threads */
     mha_shape shape;
     const mha_mask *mask;
     mha_layer *layer;
@@ -33,19 +37,21 @@ typedef struct trial {
 } trial;
 
 /* Query, source, doutput N(0,1) and weights N(0,1)/sqrt(D), all from the seed; the output is NaN,
- * gradients are 0. Layer and tape are made for that shape. */
+ * gradients are 0. Layer and tape are made for that shape, and for the wing in use or these options. */
 trial trial_new(const mha_shape *shape, streams kind, const mha_mask *mask, uint64_t seed);
+trial trial_on(const mha_layer_options *options, const mha_shape *shape, streams kind,
+    const mha_mask *mask, uint64_t seed);
 
 /* Layers and tapes that arrays_release destroys. */
-mha_layer *trial_layer(const mha_shape *largest, const mha_stage *stages);
-mha_tape *trial_tape(const mha_shape *largest);
+mha_layer *trial_layer(const mha_shape *largest, const mha_layer_options *options);
+mha_tape *trial_tape(const mha_shape *largest, const mha_layer_options *options);
 
 void trial_clear(trial *t);         /* gradients anew, all 0 */
 void trial_forward(const trial *t); /* the test fails where the call does */
 void trial_backward(const trial *t);
 void trial_run(const trial *t); /* both */
 
-/* Attention weights of the pass on the tape. */
+/* Attention weights of the pass on the tape, which has to hold one. */
 const mha_real *trial_attention(const trial *t);
 size_t trial_count(const trial *t, mha_value value);
 

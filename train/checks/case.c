@@ -155,6 +155,7 @@ void check_case_destroy(struct check_case *made) {
     for (size_t i = 0; i < made->array_count; i++) {
         free(made->arrays[i]);
     }
+    mha_fused_destroy(made->fused);
     mha_layer_destroy(made->layer);
     mha_tape_destroy(made->tape);
     memset(made, 0, sizeof *made);

@@ -24,7 +24,10 @@ struct check_plan {
     mha_shape shape;
     bool self_attention; /* the layer only; then T = S */
     enum mask_kind mask;
-    uint64_t seed; /* inputs come from default_rng([seed, 6, 1]) */
+    uint64_t seed;     /* inputs come from default_rng([seed, 6, 1]) */
+    mha_kernel kernel; /* of the layer; the single routines each have one */
+    mha_mode mode;     /* of the layer and of check_fused_create */
+    size_t threads;    /* likewise; 0: mha_default_threads() */
 };
 
 enum { CASE_BLOCKS = 6, CASE_ARRAYS = 40 };
@@ -46,9 +49,11 @@ struct check_case {
     /* what the callbacks of each kind of case need beside the blocks */
     double *result;  /* values of the output */
     double *weights; /* attention weights */
+    mha_fused_weights saved;
     double *scratch;
     const mha_stage *stage;
     mha_pass pass;
+    mha_fused *fused;
     mha_layer *layer;
     mha_tape *tape;
     const double *target;
@@ -62,11 +67,13 @@ mha_status check_stage_create(struct check_case *made, const struct check_plan *
     const mha_stage *stage, mha_error *error);
 mha_status check_attention_create(
     struct check_case *made, const struct check_plan *plan, mha_error *error);
+mha_status check_fused_create(
+    struct check_case *made, const struct check_plan *plan, mha_error *error);
 mha_status check_mse_create(
     struct check_case *made, const struct check_plan *plan, mha_error *error);
 mha_status check_cross_entropy_create(
     struct check_case *made, const struct check_plan *plan, mha_error *error);
-/* stages as for mha_layer_create: NULL, or a table with one stage exchanged. */
+/* stages is NULL, or a table with one stage exchanged, which makes the kernel the reference. */
 mha_status check_layer_create(struct check_case *made, const struct check_plan *plan,
     const mha_stage *stages, mha_error *error);
 

@@ -69,9 +69,14 @@ mha_status check_layer_create(struct check_case *made, const struct check_plan *
         return status;
     }
     make_blocks(made, plan->self_attention);
-    status = mha_layer_create(&made->layer, &made->shape, stages, error);
+    const mha_layer_options options = {
+        .kernel = stages == NULL ? plan->kernel : MHA_KERNEL_REFERENCE,
+        .mode = plan->mode,
+        .threads = plan->threads,
+        .stages = stages};
+    status = mha_layer_create(&made->layer, &made->shape, &options, error);
     if (status == MHA_OK) {
-        status = mha_tape_create(&made->tape, &made->shape, error);
+        status = mha_tape_create(&made->tape, &made->shape, &options, error);
     }
     if (status != MHA_OK) {
         check_case_destroy(made);

@@ -1,89 +1,36 @@
 /* mha apply: the layer on a user's arrays, forward and backward. */
 #include "command.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "apply_input.h"
 #include "apply_pass.h"
-#include "memory.h"
+#include "apply_results.h"
 #include "options.h"
 #include "same_file.h"
 #include "weights_file.h"
 
-/* What is written, each with the shape of a value of the layer. */
-enum {
-    RESULT_OUTPUT,
-    RESULT_ATTENTION,
-    RESULT_GRAD_QUERY,
-    RESULT_GRAD_CONTEXT,
-    RESULT_GRAD_WEIGHTS, /* the first of four */
-    RESULT_COUNT = RESULT_GRAD_WEIGHTS + MHA_WEIGHT_COUNT
-};
-
-static const struct {
-    const char *name;
-    mha_value value;
-} results[RESULT_COUNT] = {
-    {"output", MHA_OUTPUT},
-    {"weights", MHA_ATTENTION_WEIGHTS},
-    {"grad_query", MHA_QUERY},
-    {"grad_context", MHA_SOURCE},
-    {"grad_wq", MHA_WQ},
-    {"grad_wk", MHA_WK},
-    {"grad_wv", MHA_WV},
-    {"grad_wo", MHA_WO},
-};
-
-static bool is_wanted(size_t result, const struct apply_input *input) {
-    return result < RESULT_GRAD_QUERY ||
-           (input->has_gradient && (result != RESULT_GRAD_CONTEXT || input->has_context));
-}
-
-static size_t add_saturating(size_t a, size_t b) {
-    return b > SIZE_MAX - a ? SIZE_MAX : a + b;
-}
-
-/* Refuses what cannot fit into the machine, before the system lends memory that it does not have:
- * every value of the layer, with gradients its gradient, and the results. */
-static mha_status check_memory(const struct apply_input *input, mha_error *error) {
-    const size_t number = mha_dtype_bytes(input->dtype), most = mha_max_bytes_default();
-    size_t bytes = 0;
-    for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
-        const size_t one = mha_value_shape_of((mha_value)value, &input->shape).count * number;
-        bytes = add_saturating(bytes, one);
-        bytes = add_saturating(bytes, input->has_gradient ? one : 0);
-    }
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        const size_t one = mha_value_shape_of(results[i].value, &input->shape).count * number;
-        bytes = add_saturating(bytes, is_wanted(i, input) ? one : 0);
-    }
-    return bytes / 4 <= most ? MHA_OK
-                             : mha_fail(error, MHA_ERROR_MEMORY,
-                                   "no memory for %zu bytes, the machine has %zu", bytes, 4 * most);
-}
-
-/* Zeroed memory for the results that are wanted; the others stay NULL. */
-static mha_status make_results(
-    void *data[RESULT_COUNT], const struct apply_input *input, mha_error *error) {
-    const size_t number = mha_dtype_bytes(input->dtype);
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        const mha_value_shape shape = mha_value_shape_of(results[i].value, &input->shape);
-        if (is_wanted(i, input)) {
-            data[i] = allocate_zeroed(shape.count, number);
-            if (data[i] == NULL) {
-                return mha_fail(error, MHA_ERROR_MEMORY, "no memory for %zu bytes of %s",
-                    shape.count * number, results[i].name);
-            }
+/* OUT must not take the place of what the results were made from. */
+static mha_status check_output(const struct apply_request *request, mha_error *error) {
+    const char *const read[] = {request->input, request->weights};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+        if (read[i] != NULL && is_same_file(request->output, read[i])) {
+            return mha_fail(error, MHA_ERROR_ARGUMENT,
+                "-o %s is the file %s that is read, whose arrays would be lost", request->output,
+                read[i]);
         }
     }
     return MHA_OK;
 }
 
-static mha_status compute(
-    void *const data[RESULT_COUNT], const struct apply_input *input, mha_error *error) {
+static mha_status compute(struct apply_results *results, const struct apply_input *input,
+    const struct apply_request *request, mha_error *error) {
+    void *const *data = results->data;
     struct pass_arrays arrays = {.shape = input->shape,
         .mask = &input->mask.mask,
+        .kernel = request->compute.kernel,
+        .mode = request->compute.mode,
+        .threads = request->compute.threads,
         .query = input->query.data,
         .context = input->context.data,
         .weights = input->weights.matrices,
@@ -104,73 +51,18 @@ static mha_status compute(
                                        : apply_pass_f32(&arrays, error);
 }
 
-static mha_array result_array(size_t i, const void *data, const struct apply_input *input) {
-    const mha_value_shape shape = mha_value_shape_of(results[i].value, &input->shape);
-    mha_array array = {
-        .name = results[i].name, .dtype = input->dtype, .rank = shape.rank, .data = data};
-    memcpy(array.dims, shape.dims, shape.rank * sizeof *shape.dims);
-    return array;
-}
-
-static mha_status write_results(const char *path, void *const data[RESULT_COUNT],
-    const struct apply_input *input, mha_error *error) {
-    mha_array arrays[RESULT_COUNT];
-    size_t count = 0;
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        if (data[i] != NULL) {
-            arrays[count++] = result_array(i, data[i], input);
-        }
-    }
-    return mha_arrays_write(path, arrays, count, NULL, 0, error);
-}
-
-/* A result that is not finite, of inputs that all are, has overflowed: it is written, and told. */
-static void tell_overflow(
-    const char *path, void *const data[RESULT_COUNT], const struct apply_input *input) {
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        const mha_array array = result_array(i, data[i], input);
-        const size_t bad = data[i] == NULL ? SIZE_MAX : array_first_not_finite(&array, 0);
-        if (bad < mha_array_count(&array)) {
-            mha_error error;
-            array_refuse_number(&array, bad, ", its terms are too large", path, &error);
-            complain("%s", error.text);
-            return;
-        }
-    }
-}
-
-/* OUT must not take the place of what the results were made from. */
-static mha_status check_output(const struct apply_request *request, mha_error *error) {
-    const char *const read[] = {request->input, request->weights};
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
-        if (read[i] != NULL && is_same_file(request->output, read[i])) {
-            return mha_fail(error, MHA_ERROR_ARGUMENT,
-                "-o %s is the file %s that is read, whose arrays would be lost", request->output,
-                read[i]);
-        }
-    }
-    return MHA_OK;
-}
-
 static mha_status apply(
     const struct apply_input *input, const struct apply_request *request, mha_error *error) {
-    void *data[RESULT_COUNT] = {NULL};
-    mha_status status = check_memory(input, error);
+    struct apply_results results;
+    mha_status status = apply_results_create(&results, input, &request->compute, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    status = compute(&results, input, request, error);
     if (status == MHA_OK) {
-        status = make_results(data, input, error);
+        status = apply_results_write(&results, input, request->output, error);
     }
-    if (status == MHA_OK) {
-        status = compute(data, input, error);
-    }
-    if (status == MHA_OK) {
-        status = write_results(request->output, data, input, error);
-    }
-    if (status == MHA_OK) {
-        tell_overflow(request->output, data, input);
-    }
-    for (size_t i = 0; i < RESULT_COUNT; i++) {
-        free(data[i]);
-    }
+    apply_results_free(&results);
     return status;
 }
 
@@ -199,7 +91,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->given;
         state->child_inputs[1] = &request->hint;
-        state->child_inputs[2] = &arguments->files;
+        state->child_inputs[2] = &request->compute;
+        state->child_inputs[3] = &arguments->files;
         return 0;
     case 'o':
         request->output = text;
@@ -251,7 +144,8 @@ static int run_request(const struct apply_request *request) {
 
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {{&causal_argp, 0, NULL, 0},
-        {&layout_argp, 0, NULL, 0}, {&files_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
+        {&layout_argp, 0, NULL, 0}, {&compute_argp, 0, NULL, 0}, {&files_argp, 0, NULL, 0},
+        {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = options_table,
         .parser = parse,
         .args_doc = "IN -o OUT",
@@ -269,8 +163,9 @@ static int run(int argc, char **argv) {
             "               not with --weights\n"
             "of which query and weights are needed. A key is seen when --causal, lengths and mask "
             "all allow it; a query that sees no key has output 0 and adds 0 to every gradient.\n\n"
-            "OUT holds output (B,T,D) and the attention weights of each head, weights (B,h,T,S); "
-            "with grad_output also grad_query, grad_context where there is a context, and grad_wq "
+            "OUT holds output (B,T,D) and, but in mode tiled, the attention weights of each head, "
+            "weights (B,h,T,S); with grad_output also grad_query, grad_context where there is a "
+            "context, and grad_wq "
             "grad_wk grad_wv grad_wo. These four are (in,out), as in y = x @ w, in whatever layout "
             "the weights were. When any of the arrays is double, all is computed and written in "
             "double, else in float.",

@@ -7,6 +7,7 @@
 #include <mha/layouts.h>
 
 #include "arrays.h"
+#include "compute.h"
 
 struct apply_request {
     const char *input;    /* file of the arrays */
@@ -14,6 +15,7 @@ struct apply_request {
     const char *weights;  /* file of the weights; NULL: the input holds them */
     mha_layout_hint hint; /* what the options say about the weights */
     mha_causal causal;
+    struct compute_options compute;
     size_t max_bytes;
 };
 

@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compute.h"
 #include "options.h"
 #include "run/run.h"
 #include "score.h"
 
 struct eval_request {
     const char *folder;
-    const char *eval_data; /* NULL: the held-out examples of the run */
+    const char *eval_data;          /* NULL: the held-out examples of the run */
+    struct compute_options compute; /* its threads alone */
 };
 
 enum { KEY_EVAL_DATA = 0x400 };
@@ -26,6 +28,9 @@ static const struct argp_option options_table[] = {
 static error_t parse(int key, char *text, struct argp_state *state) {
     struct eval_request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->compute;
+        return 0;
     case KEY_EVAL_DATA:
         request->eval_data = text;
         return 0;
@@ -54,10 +59,11 @@ static mha_status score_weights(
     return trainer_evaluate(score, trainer, STREAM_EVAL, error);
 }
 
-static int evaluate(const struct run *run, const char *eval_data) {
+static int evaluate(const struct run *run, const struct eval_request *request) {
     struct settings settings = run->settings;
-    if (eval_data != NULL) {
-        settings.eval_data = eval_data;
+    settings.threads = request->compute.threads;
+    if (request->eval_data != NULL) {
+        settings.eval_data = request->eval_data;
         settings.eval_fingerprint = 0;
     }
     struct trainer trainer;
@@ -81,7 +87,8 @@ static int evaluate(const struct run *run, const char *eval_data) {
 }
 
 static int run_command(int argc, char **argv) {
-    static const struct argp_child children[] = {{&help_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&threads_argp, 0, NULL, 0}, {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = options_table,
         .parser = parse,
         .args_doc = "RUN",
@@ -102,7 +109,7 @@ static int run_command(int argc, char **argv) {
         complain("--eval-data '%s': the task %s makes its own examples", request.eval_data,
             run.task->name);
     } else {
-        status = evaluate(&run, request.eval_data);
+        status = evaluate(&run, &request);
     }
     run_free(&run);
     return status;

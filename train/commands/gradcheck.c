@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "checks/case.h"
+#include "checks/subjects.h"
+#include "compute.h"
+#include "gradcheck_sweep.h"
 #include "options.h"
 
 enum { KEY_OP = 0x200, KEY_EPS, KEY_RTOL, KEY_ATOL };
@@ -22,38 +24,10 @@ static const struct argp_option gradcheck_options[] = {
 
 struct arguments {
     struct shape_options given;
+    struct compute_options compute;
     const char *op;
     mha_gradcheck_options check;
 };
-
-/* One thing to check: a stage, or a case maker of its own. */
-struct subject {
-    const char *name;
-    const mha_stage *stage;
-    mha_status (*create)(struct check_case *, const struct check_plan *, mha_error *);
-    bool masked; /* the mask matters to it */
-};
-
-static mha_status create_layer(
-    struct check_case *made, const struct check_plan *plan, mha_error *error) {
-    return check_layer_create(made, plan, NULL, error);
-}
-
-enum { SUBJECT_COUNT = MHA_STAGE_COUNT + 4 };
-
-static void list_subjects(struct subject subjects[SUBJECT_COUNT]) {
-    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
-        const mha_stage *stage = &mha_stages[i];
-        subjects[i] = (struct subject){stage->name, stage, NULL, stage->masked};
-    }
-    const struct subject others[] = {
-        {"attention", NULL, check_attention_create, true},
-        {"mse", NULL, check_mse_create, false},
-        {"cross_entropy", NULL, check_cross_entropy_create, false},
-        {"layer", NULL, create_layer, true},
-    };
-    memcpy(subjects + MHA_STAGE_COUNT, others, sizeof others);
-}
 
 static error_t parse(int key, char *text, struct argp_state *state) {
     struct arguments *arguments = state->input;
@@ -61,6 +35,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->given;
         state->child_inputs[1] = &arguments->given;
+        state->child_inputs[2] = &arguments->compute;
         return 0;
     case KEY_OP:
         arguments->op = text;
@@ -113,46 +88,71 @@ static size_t worst_block(const struct check_case *made, const mha_gradcheck_rep
     return worst;
 }
 
-static void print_line(const char *what, const struct check_case *made,
-    const mha_gradcheck_report *reports, struct tally *tally) {
-    const size_t worst = worst_block(made, reports);
-    const mha_gradcheck_report *report = &reports[worst];
-    char sizes[96], entry[96];
-    snprintf(sizes, sizeof sizes, "B=%zu T=%zu S=%zu D=%zu h=%zu", made->shape.batch,
-        made->shape.target_length, made->shape.source_length, made->shape.width, made->shape.heads);
-    format_index(entry, sizeof entry, &made->blocks[worst], report);
-    printf("%-36s %-23s %-23s %+.12e %+.12e %8.1e  %s\n", what, sizes, entry, report->analytic,
-        report->numeric, report->error, mha_gradcheck_verdict_text(report->verdict));
-    tally->checks++;
-    tally->failures += report->verdict == MHA_GRADCHECK_PASS ? 0 : 1;
-    for (size_t i = 0; i < made->subject.block_count; i++) {
-        tally->entries += reports[i].checked;
-    }
-    if (!isnan(tally->worst) && !(report->error <= tally->worst)) {
-        tally->worst = report->error; /* a NaN stays */
+static void format_kernel(char *text, size_t size, const struct subject *subject) {
+    const bool fused = subject->kernel == MHA_KERNEL_FUSED;
+    snprintf(text, size, "%s%s%s", kernel_name(subject->kernel), fused ? " " : "",
+        fused ? mode_name(subject->mode) : "");
+    if (subject->is_loss) {
+        snprintf(text, size, "-");
     }
 }
 
+#define TABLE_TEXT "%-34s %-12s"
+
+static void print_line(const struct subject *subject, const struct check_plan *plan,
+    const mha_gradcheck_block *block, const mha_gradcheck_report *report) {
+    char what[64], kernel[32], sizes[128], entry[96];
+    snprintf(what, sizeof what, "%s%s%s%s", subject->name,
+        !subject->is_layer     ? ""
+        : plan->self_attention ? " self"
+                               : " cross",
+        subject->masked ? ", " : "", subject->masked ? mask_kind_name(plan->mask) : "");
+    format_kernel(kernel, sizeof kernel, subject);
+    snprintf(sizes, sizeof sizes, "B=%zu T=%zu S=%zu D=%zu h=%zu", plan->shape.batch,
+        plan->shape.target_length, plan->shape.source_length, plan->shape.width, plan->shape.heads);
+    format_index(entry, sizeof entry, block, report);
+    printf(TABLE_TEXT " %7zu %-24s %-23s %+.12e %+.12e %8.1e  %s\n", what, kernel, plan->threads,
+        sizes, entry, report->analytic, report->numeric, report->error,
+        mha_gradcheck_verdict_text(report->verdict));
+}
+
+static void count(struct tally *tally, const struct check_case *made,
+    const mha_gradcheck_report *reports, const mha_gradcheck_report *worst) {
+    tally->checks++;
+    tally->failures += worst->verdict == MHA_GRADCHECK_PASS ? 0 : 1;
+    for (size_t i = 0; i < made->subject.block_count; i++) {
+        tally->entries += reports[i].checked;
+    }
+    if (!isnan(tally->worst) && !(worst->error <= tally->worst)) {
+        tally->worst = worst->error; /* a NaN stays */
+    }
+}
+
+/* What a check needs beside its plan, and what all checks leave. */
+struct checking {
+    const mha_gradcheck_options *options;
+    struct tally tally;
+};
+
 /* Checks one subject under one plan; false after a complaint. */
 static bool check(const struct subject *subject, const struct check_plan *plan,
-    const mha_gradcheck_options *options, struct tally *tally) {
+    bool along_directions, void *context) {
+    struct checking *checking = context;
     struct check_case made;
     mha_error error;
-    mha_status status = subject->stage != NULL
-                            ? check_stage_create(&made, plan, subject->stage, &error)
-                            : subject->create(&made, plan, &error);
+    mha_status status = subject_create(&made, subject, plan, &error);
     if (status == MHA_OK) {
         mha_gradcheck_report reports[CASE_BLOCKS];
-        status = mha_gradcheck_run(reports, &made.subject, options, &error);
+        mha_gradcheck_options options = *checking->options;
+        if (along_directions) {
+            options.entry_limit = 0;
+            options.directions = 2;
+        }
+        status = mha_gradcheck_run(reports, &made.subject, &options, &error);
         if (status == MHA_OK) {
-            char what[64];
-            const bool layer = strcmp(subject->name, "layer") == 0;
-            snprintf(what, sizeof what, "%s%s%s%s", subject->name,
-                !layer                 ? ""
-                : plan->self_attention ? " self"
-                                       : " cross",
-                subject->masked ? ", " : "", subject->masked ? mask_kind_name(plan->mask) : "");
-            print_line(what, &made, reports, tally);
+            const size_t worst = worst_block(&made, reports);
+            print_line(subject, plan, &made.blocks[worst], &reports[worst]);
+            count(&checking->tally, &made, reports, &reports[worst]);
         }
         check_case_destroy(&made);
     }
@@ -162,77 +162,56 @@ static bool check(const struct subject *subject, const struct check_plan *plan,
     return status == MHA_OK;
 }
 
-static bool mask_is_wanted(enum mask_kind mask, const struct shape_options *given) {
-    if (!given->has_causal) {
-        return true;
-    }
-    switch (given->causal) {
-    case MHA_CAUSAL_OFF:
-        return mask == MASK_NONE || mask == MASK_LENGTHS || mask == MASK_EXPLICIT;
-    case MHA_CAUSAL_BOTTOM_RIGHT:
-        return mask == MASK_BOTTOM_RIGHT;
-    default:
-        return mask == MASK_TOP_LEFT;
-    }
+static bool is_named(const struct subject *subject, const struct arguments *arguments) {
+    return arguments->op == NULL || strcmp(subject->name, arguments->op) == 0;
 }
 
-/* The subject under every mask that matters to it, and for the layer both kinds of attention. */
-static bool check_shape(const struct subject *subject, const mha_shape *shape,
-    const struct arguments *arguments, struct tally *tally) {
-    const bool layer = strcmp(subject->name, "layer") == 0;
-    struct check_plan plan = {.shape = *shape, .seed = arguments->given.seed};
-    for (int mask = MASK_NONE; mask < MASK_KIND_COUNT; mask++) {
-        plan.mask = (enum mask_kind)mask;
-        if ((mask != MASK_NONE && !subject->masked) ||
-            (subject->masked && !mask_is_wanted(plan.mask, &arguments->given))) {
-            continue;
-        }
-        plan.self_attention = layer && shape->target_length == shape->source_length;
-        if (!check(subject, &plan, &arguments->check, tally)) {
-            return false;
-        }
-        if (plan.self_attention) {
-            plan.self_attention = false;
-            if (!check(subject, &plan, &arguments->check, tally)) {
-                return false;
-            }
+/* A loss has neither kernel nor mode. */
+static bool is_wanted(const struct subject *subject, const struct arguments *arguments) {
+    const struct compute_options *compute = &arguments->compute;
+    if (!is_named(subject, arguments)) {
+        return false;
+    }
+    return (!compute->has_kernel || (!subject->is_loss && subject->kernel == compute->kernel)) &&
+           (!compute->has_mode || (!subject->is_loss && subject->mode == compute->mode));
+}
+
+/* Whether anything is wanted; false after a complaint. */
+static bool check_names(
+    const struct subject subjects[SUBJECT_COUNT], const struct arguments *arguments) {
+    bool named = false, wanted = false;
+    char names[512] = "";
+    for (size_t i = 0, used = 0; i < SUBJECT_COUNT && used < sizeof names; i++) {
+        const struct subject *subject = &subjects[i];
+        named = named || is_named(subject, arguments);
+        wanted = wanted || is_wanted(subject, arguments);
+        if (i == 0 || strcmp(subject->name, subjects[i - 1].name) != 0) {
+            used += (size_t)snprintf(
+                names + used, sizeof names - used, "%s%s", i == 0 ? "" : " ", subject->name);
         }
     }
-    return true;
+    const struct compute_options *compute = &arguments->compute;
+    if (!named) {
+        complain("--op '%s' is none of: %s", arguments->op, names);
+    } else if (!wanted) {
+        complain("--op %s is not checked with%s%s%s%s", arguments->op,
+            compute->has_kernel ? " --kernel " : "",
+            compute->has_kernel ? kernel_name(compute->kernel) : "",
+            compute->has_mode ? " --mode " : "", compute->has_mode ? mode_name(compute->mode) : "");
+    }
+    return wanted;
 }
 
-/* The sizes of a check, before the sweep sets its lengths and heads. */
-static mha_shape base_shape(const struct shape_options *given) {
-    mha_shape shape = {.batch = 3, .target_length = 4, .source_length = 4, .width = 6, .heads = 1};
-    apply_sizes(&shape, given, true);
-    return shape;
-}
-
-/* T=S, T<S and T>S times h=1, 2 and D, or what was given. */
-static bool check_subject(
-    const struct subject *subject, const struct arguments *arguments, struct tally *tally) {
-    static const size_t lengths[][2] = {{4, 4}, {3, 5}, {5, 3}};
-    const struct shape_options *given = &arguments->given;
-    const bool length_given = given->target_length != 0 || given->source_length != 0;
-    const bool one_shape =
-        length_given || (given->has_causal && given->causal == MHA_CAUSAL_SQUARE);
-    for (size_t l = 0; l < (one_shape ? 1 : sizeof lengths / sizeof *lengths); l++) {
-        mha_shape shape = base_shape(given);
-        if (!length_given) {
-            shape.target_length = lengths[l][0];
-            shape.source_length = lengths[l][1];
-        }
-        const size_t heads[] = {1, 2, shape.width};
-        for (size_t h = 0; h < (given->heads != 0 ? 1 : sizeof heads / sizeof *heads); h++) {
-            shape.heads = given->heads != 0 ? given->heads : heads[h];
-            const bool repeated = h > 0 && shape.heads == heads[h - 1];
-            if (given->heads == 0 && (repeated || shape.width % shape.heads != 0)) {
-                continue;
-            }
-            if (!check_shape(subject, &shape, arguments, tally)) {
-                return false;
-            }
-        }
+/* Sizes, alignment and instruction set that every check would refuse; false after a complaint. */
+static bool check_sizes(const struct arguments *arguments) {
+    mha_error error;
+    const char *isa;
+    const mha_shape shape = sweep_base_shape(&arguments->given);
+    const mha_mask mask = {.causal = arguments->given.causal};
+    if (mha_shape_check(&shape, &error) != MHA_OK ||
+        mha_mask_check(&mask, &shape, &error) != MHA_OK || mha_isa(&isa, &error) != MHA_OK) {
+        complain("%s", error.text);
+        return false;
     }
     return true;
 }
@@ -240,52 +219,41 @@ static bool check_subject(
 static int check_all(const struct arguments *arguments) {
     struct subject subjects[SUBJECT_COUNT];
     list_subjects(subjects);
-    bool found = false;
-    for (size_t i = 0; i < SUBJECT_COUNT && arguments->op != NULL; i++) {
-        found = found || strcmp(subjects[i].name, arguments->op) == 0;
-    }
-    if (arguments->op != NULL && !found) {
-        char names[512] = "";
-        for (size_t i = 0, used = 0; i < SUBJECT_COUNT && used < sizeof names; i++) {
-            used += (size_t)snprintf(
-                names + used, sizeof names - used, "%s%s", i == 0 ? "" : " ", subjects[i].name);
-        }
-        complain("--op '%s' is none of: %s", arguments->op, names);
+    if (!check_names(subjects, arguments) || !check_sizes(arguments)) {
         return STATUS_USAGE;
     }
-    mha_error error;
-    const mha_shape shape = base_shape(&arguments->given);
-    const mha_mask mask = {.causal = arguments->given.causal};
-    if (mha_shape_check(&shape, &error) != MHA_OK ||
-        mha_mask_check(&mask, &shape, &error) != MHA_OK) {
-        complain("%s", error.text);
-        return STATUS_USAGE;
-    }
-    printf("%-36s %-23s %-23s %-19s %-19s %-8s  %s\n", "check", "sizes", "worst entry", "analytic",
-        "numeric", "error", "verdict");
-    struct tally tally = {0};
+    printf(TABLE_TEXT " %7s %-24s %-23s %-19s %-19s %-8s  %s\n", "check", "kernel", "threads",
+        "sizes", "worst entry", "analytic", "numeric", "error", "verdict");
+    struct checking checking = {.options = &arguments->check};
+    const struct sweep sweep = {.given = &arguments->given,
+        .threads = arguments->compute.threads,
+        .check = check,
+        .context = &checking};
     for (size_t i = 0; i < SUBJECT_COUNT; i++) {
-        const bool wanted = arguments->op == NULL || strcmp(subjects[i].name, arguments->op) == 0;
-        if (wanted && !check_subject(&subjects[i], arguments, &tally)) {
+        if (is_wanted(&subjects[i], arguments) && !sweep_over(&subjects[i], &sweep)) {
             return STATUS_USAGE;
         }
     }
-    printf("%zu checks, %zu failed; %zu derivatives compared, largest error %.1e\n", tally.checks,
-        tally.failures, tally.entries, tally.worst);
-    return finish_output(tally.failures == 0 ? STATUS_DONE : STATUS_FAILED);
+    const struct tally *tally = &checking.tally;
+    printf("%zu checks, %zu failed; %zu derivatives compared, largest error %.1e\n", tally->checks,
+        tally->failures, tally->entries, tally->worst);
+    return finish_output(tally->failures == 0 ? STATUS_DONE : STATUS_FAILED);
 }
 
 static int run(int argc, char **argv) {
-    static const struct argp_child children[] = {
-        {&shape_argp, 0, "Sizes:", 1}, {&pass_argp, 0, NULL, 1}, {&help_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&shape_argp, 0, "Sizes:", 1},
+        {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = gradcheck_options,
         .parser = parse,
         .doc = "Check every hand-written backward routine, and the whole layer, against central "
                "differences in double. One line a check shows the worst entry of its worst "
                "block; the error is relative to the largest numeric entry of that block.\v"
-               "By default every routine is checked for T=S, T<S and T>S, for 1, 2 and D heads, "
-               "and under every kind of mask that matters to it. Options narrow that. Exit "
-               "status 1 when a check fails.",
+               "By default every routine is checked for T=S, T<S and T>S, for 1, 2 and D "
+               "heads, and under every kind of mask that matters to it: the stages in the "
+               "reference kernel, attention and layer in both kernels and modes, in the "
+               "fused one also on sequences of several tiles, along random directions, and "
+               "attention there on 1 and on 2 threads. Options narrow that; --kernel and "
+               "--mode leave nothing but what computes so. Exit status 1 when a check fails.",
         .children = children};
     struct arguments arguments = {.check = mha_gradcheck_defaults()};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);

@@ -11,7 +11,7 @@
 static const struct {
     const char *name;
     int (*draw)(int argc, char **argv);
-} pictures[] = {{"loss", plot_loss}, {"heads", plot_heads}};
+} pictures[] = {{"loss", plot_loss}, {"heads", plot_heads}, {"bench", plot_bench}};
 enum { PICTURE_COUNT = sizeof pictures / sizeof *pictures };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -23,7 +23,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->next = state->argc; /* the rest belongs to the picture */
         return 0;
     case ARGP_KEY_NO_ARGS:
-        usage_error(state, "no picture named: loss or heads");
+        usage_error(state, "no picture named: loss, heads or bench");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -32,11 +32,13 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {{&help_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "loss RUN...\nheads RUN",
-        "Draw what happened in a training run, as a picture or in the terminal.\v"
+    static const struct argp argp = {NULL, parse, "loss RUN...\nheads RUN\nbench FILE...",
+        "Draw what happened in a training run, or how fast the machine is, as a picture or in the "
+        "terminal.\v"
         "  loss    loss and held-out accuracy of runs over the steps\n"
         "  heads   the attention weights of one held-out example, a panel for each head\n"
-        "\n`mha plot loss --help` and `mha plot heads --help` list the options of each. "
+        "  bench   what share of its speed the processor reaches, from `mha bench --tsv`\n"
+        "\n`mha plot loss --help`, and so on, list the options of each. "
         "Pictures are drawn by gnuplot.",
         children, NULL, NULL};
     int first = 0;
@@ -49,8 +51,8 @@ static int run(int argc, char **argv) {
             return pictures[i].draw(argc - first, argv + first);
         }
     }
-    complain("plot: unknown picture '%s'; there are loss and heads", argv[first]);
+    complain("plot: unknown picture '%s'; there are loss, heads and bench", argv[first]);
     return STATUS_USAGE;
 }
 
-const struct command command_plot = {"plot", "draw loss curves or attention weights", run};
+const struct command command_plot = {"plot", "draw loss curves, attention weights or speed", run};

@@ -84,6 +84,7 @@ static mha_status compute(struct drawing *drawing, size_t example, mha_error *er
     struct trainer *trainer = &drawing->trainer;
     struct settings chosen = drawing->run.settings;
     chosen.shape.batch = 1;
+    chosen.mode = MHA_MODE_STORED; /* the same bits, and the weights are on the tape */
     mha_status status = trainer_create(trainer, drawing->run.task, &chosen, error);
     if (status != MHA_OK) {
         return status;

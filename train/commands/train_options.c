@@ -32,7 +32,7 @@ static const struct argp_option option_table[] = {
     {"force", KEY_FORCE, NULL, 0, "Replace RUN if it holds a run of mha", 2},
     {"resume", KEY_RESUME, NULL, 0,
         "Go on with RUN as if it had never stopped; task and settings are the run's, and only "
-        "--steps, --eval-data and --quiet may differ",
+        "--steps, --eval-data, --threads and --quiet may differ",
         2},
     {"steps", KEY_STEPS, "N", 0, "Updates of the weights; 0 only writes the initial ones", 3},
     {"lr", KEY_LR, "X", 0, "Highest learning rate", 3},
@@ -47,17 +47,17 @@ static const struct argp_option option_table[] = {
     {"eval-every", KEY_EVAL_EVERY, "N", 0, "Steps between held-out evaluations and log rows", 3},
     {"weights", KEY_WEIGHTS, "FILE", 0,
         "Start from the weights of a .npz or .safetensors file, in any layout of `mha convert`", 3},
-    {"words", KEY_WORDS, "FILE", 0, "Word list of the task letters, one word a line", 4},
-    {"data", KEY_DATA, "FILE", 0, "Examples of the task arrays, .npz or .safetensors", 4},
-    {"eval-data", KEY_EVAL_DATA, "FILE", 0, "Held-out examples of the task arrays", 4},
+    {"words", KEY_WORDS, "FILE", 0, "Word list of the task letters, one word a line", 5},
+    {"data", KEY_DATA, "FILE", 0, "Examples of the task arrays, .npz or .safetensors", 5},
+    {"eval-data", KEY_EVAL_DATA, "FILE", 0, "Held-out examples of the task arrays", 5},
     {"validation", KEY_VALIDATION, "X", 0,
-        "Share of the examples of the task arrays that is held out, such as 0.1", 4},
+        "Share of the examples of the task arrays that is held out, such as 0.1", 5},
     {"max-bytes", KEY_MAX_BYTES, "N", 0,
         "Refuse arrays that need more than N bytes of memory; K, M or G behind N stand for powers "
         "of "
         "1024 (a quarter of the memory)",
-        4},
-    {"quiet", KEY_QUIET, NULL, 0, "No progress", 5}, {0}};
+        5},
+    {"quiet", KEY_QUIET, NULL, 0, "No progress", 6}, {0}};
 
 /* The options that are settings, by key: their names, and where they stand. */
 static const struct {
@@ -103,6 +103,10 @@ void apply_train_options(
     if (arguments->shape.has_seed) {
         settings->seed = arguments->shape.seed;
     }
+    const struct compute_options *compute = &arguments->compute;
+    settings->kernel = compute->has_kernel ? compute->kernel : settings->kernel;
+    settings->mode = compute->has_mode ? compute->mode : settings->mode;
+    settings->threads = compute->threads;
 }
 
 static void parse_sgd(struct argp_state *state, mha_sgd_options *sgd, int key, const char *text) {
@@ -231,6 +235,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->shape;
         state->child_inputs[1] = &arguments->shape;
+        state->child_inputs[2] = &arguments->compute;
         return 0;
     case 'o':
         trim_slashes(text);
@@ -262,7 +267,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{&shape_argp, 0, "Sizes (defaults: `mha tasks`):", 1},
-    {&pass_argp, 0, NULL, 2}, {&help_argp, 0, NULL, 0}, {0}};
+    {&pass_argp, 0, NULL, 2}, {&compute_argp, 0, NULL, 4}, {&help_argp, 0, NULL, 0}, {0}};
 
 const struct argp train_argp = {.options = option_table,
     .parser = parse,

@@ -4,6 +4,7 @@
 
 #include <argp.h>
 
+#include "compute.h"
 #include "options.h"
 #include "session.h"
 #include "settings.h"
@@ -14,6 +15,7 @@
 struct train_arguments {
     const char *task_name; /* NULL: not given */
     struct shape_options shape;
+    struct compute_options compute;
     struct settings values;
     unsigned long given; /* which of values */
     struct session_options session;

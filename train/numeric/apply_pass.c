@@ -14,6 +14,14 @@ static mha_status run_backward(
         tape, layer, &arrays->shape, error);
 }
 
+static void copy_attention(mha_real *copy, const mha_tape *tape, const mha_shape *shape) {
+    const size_t count = mha_value_shape_of(MHA_ATTENTION_WEIGHTS, shape).count;
+    const mha_real *attention = mha_tape_value(tape, MHA_ATTENTION_WEIGHTS);
+    for (size_t i = 0; copy != NULL && i < count; i++) {
+        copy[i] = attention[i];
+    }
+}
+
 static mha_status run_pass(
     const struct pass_arrays *arrays, mha_tape *tape, mha_layer *layer, mha_error *error) {
     const mha_weights weights = mha_weights_view(arrays->weights, arrays->shape.width);
@@ -22,21 +30,18 @@ static mha_status run_pass(
     if (status != MHA_OK) {
         return status;
     }
-    const size_t count = mha_value_shape_of(MHA_ATTENTION_WEIGHTS, &arrays->shape).count;
-    const mha_real *attention = mha_tape_value(tape, MHA_ATTENTION_WEIGHTS);
-    mha_real *copy = arrays->attention;
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = attention[i];
-    }
+    copy_attention(arrays->attention, tape, &arrays->shape);
     return arrays->grad_output == NULL ? MHA_OK : run_backward(arrays, tape, layer, error);
 }
 
 mha_status apply_pass(const struct pass_arrays *arrays, mha_error *error) {
+    const mha_layer_options options = {
+        .kernel = arrays->kernel, .mode = arrays->mode, .threads = arrays->threads};
     mha_layer *layer = NULL;
     mha_tape *tape = NULL;
-    mha_status status = mha_layer_create(&layer, &arrays->shape, NULL, error);
+    mha_status status = mha_layer_create(&layer, &arrays->shape, &options, error);
     if (status == MHA_OK) {
-        status = mha_tape_create(&tape, &arrays->shape, error);
+        status = mha_tape_create(&tape, &arrays->shape, &options, error);
     }
     if (status == MHA_OK) {
         status = run_pass(arrays, tape, layer, error);

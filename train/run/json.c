@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute.h"
 #include "memory.h"
 
 /* Every setting, once: its name in run.json, its kind, where it stands and its bounds. */
-enum kind { SIZE, NUMBER, FLAG, SEED, CAUSAL, SCHEDULE, LOSS, TEXT };
+enum kind { SIZE, NUMBER, FLAG, SEED, CAUSAL, SCHEDULE, LOSS, KERNEL, MODE, TEXT };
 
 #define MOST_SIZE   9007199254740992.0 /* 2^53 */
 #define MOST_NUMBER 1e300
@@ -20,7 +21,7 @@ static const struct {
     enum kind kind;
     size_t offset;
     double least, most; /* of SIZE and NUMBER */
-    bool is_newer;      /* older runs lack it, and mean 0 or nothing */
+    bool is_newer;      /* older runs lack it, and mean what settings_before says */
 } fields[] = {
     {"batch", SIZE, offsetof(struct settings, shape.batch), 1, MOST_SIZE, false},
     {"target_length", SIZE, offsetof(struct settings, shape.target_length), 1, MOST_SIZE, false},
@@ -48,6 +49,8 @@ static const struct {
     {"weights", TEXT, offsetof(struct settings, weights), 0, 0, true},
     {"fingerprint", SEED, offsetof(struct settings, fingerprint), 0, 0, false},
     {"eval_fingerprint", SEED, offsetof(struct settings, eval_fingerprint), 0, 0, true},
+    {"kernel", KERNEL, offsetof(struct settings, kernel), 0, 0, true},
+    {"mode", MODE, offsetof(struct settings, mode), 0, 0, true},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
@@ -74,6 +77,10 @@ static json_t *field_to_json(enum kind kind, const void *at) {
         return json_string(schedule_name(*(const enum schedule *)at));
     case LOSS:
         return json_string(task_loss_name(*(const enum task_loss *)at));
+    case KERNEL:
+        return json_string(kernel_name(*(const mha_kernel *)at));
+    case MODE:
+        return json_string(mode_name(*(const mha_mode *)at));
     default: {
         const char *text = *(const char *const *)at;
         return text == NULL ? json_null() : json_string(text);
@@ -129,6 +136,10 @@ static bool field_from_json(void *at, enum kind kind, const json_t *value) {
         return json_is_string(value) && schedule_from_name(at, json_string_value(value));
     case LOSS:
         return json_is_string(value) && task_loss_from_name(at, json_string_value(value));
+    case KERNEL:
+        return json_is_string(value) && kernel_from_name(at, json_string_value(value));
+    case MODE:
+        return json_is_string(value) && mode_from_name(at, json_string_value(value));
     default:
         *(char **)at = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
         return json_is_null(value) || *(char **)at != NULL;
@@ -158,9 +169,14 @@ void settings_free(struct settings *settings) {
     }
 }
 
+/* What settings are where a run does not name them. */
+static struct settings settings_before(const struct task *task) {
+    return (struct settings){.loss = task->form.loss, .kernel = MHA_KERNEL_REFERENCE};
+}
+
 static bool settings_from_json(
     struct settings *settings, const struct task *task, const json_t *object, const char **wrong) {
-    *settings = (struct settings){.loss = task->form.loss};
+    *settings = settings_before(task);
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         void *at = (char *)settings + fields[i].offset;
         const json_t *value = json_object_get(object, fields[i].name);

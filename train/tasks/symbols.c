@@ -16,13 +16,13 @@ void encode_token(mha_real *row, size_t width, const struct token_encoding *enco
     row[encoding->symbols + encoding->positions] = TOKEN_GAIN;
 }
 
+/* The one that is set, found without a branch on what the features hold. */
 static int32_t hot_feature(const mha_real *features, size_t count) {
+    int32_t hot = NONE;
     for (size_t i = 0; i < count; i++) {
-        if (features[i] > 0.0f) {
-            return (int32_t)i;
-        }
+        hot = features[i] > 0.0f ? (int32_t)i : hot;
     }
-    return NONE;
+    return hot;
 }
 
 int32_t decode_symbol(const mha_real *row, const struct token_encoding *encoding) {

@@ -26,10 +26,12 @@ static void close_task(struct task_data *data) {
     free(data);
 }
 
-static mha_status make_layer(struct task_data *data, uint64_t seed, mha_error *error) {
-    mha_status status = mha_layer_create(&data->layer, &data->largest, NULL, error);
+static mha_status make_layer(
+    struct task_data *data, const struct settings *settings, mha_error *error) {
+    const mha_layer_options options = settings_layer_options(settings);
+    mha_status status = mha_layer_create(&data->layer, &data->largest, &options, error);
     if (status == MHA_OK) {
-        status = mha_tape_create(&data->tape, &data->largest, error);
+        status = mha_tape_create(&data->tape, &data->largest, &options, error);
     }
     if (status != MHA_OK) {
         return status;
@@ -42,7 +44,7 @@ static mha_status make_layer(struct task_data *data, uint64_t seed, mha_error *e
     }
     data->weights = mha_weights_view(data->block, width);
     mha_rng rng;
-    mha_rng_seed(&rng, (const uint64_t[]){seed, 4}, 2);
+    mha_rng_seed(&rng, (const uint64_t[]){settings->seed, 4}, 2);
     mha_weights_draw(&data->weights, &rng, width);
     return MHA_OK;
 }
@@ -65,7 +67,7 @@ static mha_status open_task(
     made->mask.causal = settings->causal;
     status = mha_mask_check(&made->mask, &made->largest, error);
     if (status == MHA_OK) {
-        status = make_layer(made, settings->seed, error);
+        status = make_layer(made, settings, error);
     }
     if (status != MHA_OK) {
         close_task(made);

@@ -1,0 +1,124 @@
+/* The inner loops, compiled from one source for each instruction set that the library knows, and
+ * picked when it runs. Everything in src/kernels/ but select.c is compiled once for each precision
+ * and instruction set; MHA_KERNEL names the set (baseline, v3, v4) and is part of every symbol. */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include "base/real.h"
+
+#define kernels          MHA_NAME(kernels)
+#define kernels_get      MHA_NAME(kernels_get)
+#define kernels_baseline MHA_NAME(kernels_baseline)
+#define kernels_v3       MHA_NAME(kernels_v3)
+#define kernels_v4       MHA_NAME(kernels_v4)
+
+#define operand         MHA_NAME(operand)
+#define product         MHA_NAME(product)
+#define product_start   MHA_NAME(product_start)
+#define attend_head     MHA_NAME(attend_head)
+#define attend_forward  MHA_NAME(attend_forward)
+#define attend_backward MHA_NAME(attend_backward)
+
+/* Names of what is compiled for each instruction set. */
+#define KERNEL_JOIN(set, name) MHA_NAME(set##_##name)
+#define KERNEL_SET(set, name)  KERNEL_JOIN(set, name)
+#define KERNEL_NAME(name)      KERNEL_SET(MHA_KERNEL, name)
+
+/* Entry (r,c) of an operand stands at at[r * row_step + c * column_step]; one of the steps is 1. */
+typedef struct operand {
+    const mha_real *at;
+    size_t row_step, column_step;
+} operand;
+
+/* How a product treats what C holds. */
+typedef enum product_start {
+    PRODUCT_OVERWRITE, /* C = A B */
+    PRODUCT_CONTINUE,  /* C += A B: each sum starts from C and runs through k in ascending order */
+    PRODUCT_ADD /* C += A B: chunks of PRODUCT_CHUNK k are summed by themselves and added in turn:
+                          a long sum loses less this way */
+} product_start;
+
+enum { PRODUCT_CHUNK = 256 };
+
+/* C (M,N), row-major with rows ldc apart, of A (M,K) and B (K,N). The steps of A and of B: one of
+ * the two is 1. */
+typedef struct product {
+    mha_real *c;
+    size_t ldc;
+    operand a, b;
+    size_t M, N, K;
+    product_start start;
+} product;
+
+/* One head h of one sample b. Row t of q, k, v starts `stride` numbers behind row t - 1. */
+typedef struct attend_head {
+    const mha_real *q, *k, *v;
+    size_t stride;
+    const mha_mask *mask;
+    const mha_shape *shape;
+    size_t b, h;
+} attend_head;
+
+enum {
+    ATTEND_ROWS = 48,  /* queries of a tile: a multiple of every TILE_ROWS */
+    ATTEND_KEYS = 64,  /* keys of a tile of backward: a multiple of every TILE_COLUMNS */
+    ATTEND_VECTOR = 16 /* the most numbers of a vector */
+};
+
+/* From one row of scores to the next: whole tiles, off the multiples of 4 KiB. */
+static inline size_t attend_score_stride(size_t S) {
+    return (S + 63) / 64 * 64 + 16;
+}
+
+/* Forward of queries first .. first + rows - 1 of one head. */
+typedef struct attend_forward {
+    attend_head head;
+    size_t first, rows;
+    mha_real *context;                       /* (T) rows, stride apart */
+    mha_real *weights;                       /* (T,S) or NULL */
+    mha_real *row_maximum, *row_inverse_sum; /* (T), or NULL */
+    mha_real *scratch;                       /* attend_forward_scratch numbers */
+    bool keys_packed;                        /* scratch comes from a call for the same head */
+} attend_forward;
+
+/* Backward through keys first .. first + keys - 1 of one head, a multiple of ATTEND_KEYS but for the
+ * last. Rows of all are stride apart; NULL is not wanted. */
+typedef struct attend_backward {
+    attend_head head;
+    size_t first, keys;
+    mha_real *dq, *dk, *dv;                        /* (T), (S), (S): added to */
+    const mha_real *dcontext, *context;            /* (T) */
+    const mha_real *weights;                       /* (T,S), or NULL and then the two below */
+    const mha_real *row_maximum, *row_inverse_sum; /* (T) */
+    mha_real *scratch;                             /* attend_backward_scratch numbers */
+} attend_backward;
+
+/* A row of a head in whole vectors. */
+static inline size_t attend_padded_width(size_t d) {
+    return (d + ATTEND_VECTOR - 1) / ATTEND_VECTOR * ATTEND_VECTOR;
+}
+
+static inline size_t attend_forward_scratch(size_t S, size_t d) {
+    return (ATTEND_ROWS + d) * attend_score_stride(S) +
+           (S + 2 * ATTEND_ROWS) * attend_padded_width(d);
+}
+
+static inline size_t attend_backward_scratch(size_t T, size_t d) {
+    return T + ATTEND_VECTOR + (3 * T + 3 * ATTEND_KEYS) * attend_padded_width(d) +
+           2 * ATTEND_KEYS * (d + ATTEND_ROWS);
+}
+
+typedef struct kernels {
+    void (*multiply)(const product *p);
+    void (*transpose)(mha_real *y, const mha_real *x, size_t rows, size_t columns);
+    void (*attend_forward)(const attend_forward *task);
+    void (*attend_backward)(const attend_backward *task);
+    mha_real (*fma_burst)(double *operations, size_t rounds);
+} kernels;
+
+extern const kernels kernels_baseline, kernels_v3, kernels_v4;
+
+/* Those for this processor, or the ones that MHA_ISA forces. */
+const kernels *kernels_get(void);
+
+#endif

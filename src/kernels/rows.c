@@ -1,0 +1,108 @@
+#include "kernels/rows.h"
+
+#include "kernels/simd.h"
+
+void seen_rows_of(seen_rows *seen, const attend_head *head, size_t first, size_t rows) {
+    seen->first = first;
+    seen->rows = rows;
+    seen->limit = head->mask == NULL ? head->shape->source_length : 0;
+    for (size_t r = 0; head->mask == NULL && r < rows; r++) {
+        seen->row[r] = (mha_mask_row){head->shape->source_length, NULL};
+    }
+    for (size_t r = 0; head->mask != NULL && r < rows; r++) {
+        seen->row[r] = mha_mask_row_at(head->mask, head->shape, head->b, head->h, first + r);
+        seen->limit = seen->row[r].limit > seen->limit ? seen->row[r].limit : seen->limit;
+    }
+}
+
+bool any_seen(const seen_rows *seen, size_t begin, size_t end) {
+    if (seen->row[0].allowed == NULL) {
+        return begin < seen->limit;
+    }
+    for (size_t r = seen->rows; r-- > 0;) {
+        const mha_mask_row *const row = &seen->row[r];
+        const size_t stop = row->limit < end ? row->limit : end;
+        if (begin < stop && memchr(row->allowed + begin, 1, stop - begin) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void block_row(mha_real *x, const mha_mask_row *row, size_t begin, size_t end, mha_real value) {
+    const size_t limit = row->limit < begin ? begin : row->limit < end ? row->limit : end;
+    if (row->allowed != NULL) {
+        const unsigned char *const allowed = row->allowed + begin;
+        for (size_t i = 0; i < limit - begin; i++) {
+            x[i] = allowed[i] != 0 ? x[i] : value;
+        }
+    }
+    for (size_t i = limit - begin; i < end - begin; i++) {
+        x[i] = value;
+    }
+}
+
+bool all_finite(const mha_real *x, size_t count) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        wrong += !(x[i] - x[i] == 0);
+    }
+    return wrong == 0;
+}
+
+/* All ones in the first `count` lanes. */
+static vec_bits first_lanes(size_t count) {
+    lane_bits lane[VECTOR_LANES];
+    for (size_t i = 0; i < VECTOR_LANES; i++) {
+        lane[i] = i < count ? -1 : 0;
+    }
+    vec_bits mask;
+    memcpy(&mask, lane, sizeof mask);
+    return mask;
+}
+
+/* A whole vector is read where only its first lanes are wanted as long as a next row stands behind it. */
+void copy_rows(
+    mha_real *copy, size_t padded, const mha_real *x, size_t stride, size_t rows, size_t d) {
+    const size_t whole = d / VECTOR_LANES * VECTOR_LANES;
+    const vec_bits wanted = first_lanes(d - whole);
+    const size_t masked = whole < d && stride >= VECTOR_LANES && rows > 0 ? rows - 1 : 0;
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < whole; i += VECTOR_LANES) {
+            vec_store(copy + r * padded + i, vec_load(x + r * stride + i));
+        }
+        if (r < masked) {
+            const vec_bits rest = (vec_bits)vec_load(x + r * stride + whole);
+            vec_store(copy + r * padded + whole, (vec)(rest & wanted));
+            continue;
+        }
+        for (size_t i = whole; i < padded; i++) {
+            copy[r * padded + i] = i < d ? x[r * stride + i] : REAL(0.0);
+        }
+    }
+}
+
+void add_rows(
+    mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows, size_t d) {
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < d; i++) {
+            y[r * stride + i] += copy[r * padded + i];
+        }
+    }
+}
+
+void multiply_allowed(mha_real *y, const mha_real *a, size_t lda, const mha_real *x, size_t padded,
+    bool transposed, const seen_rows *seen, size_t begin, size_t end) {
+    for (size_t r = 0; r < seen->rows; r++) {
+        for (size_t s = begin; s < end; s++) {
+            if (!mha_mask_row_allows(&seen->row[r], s)) {
+                continue;
+            }
+            mha_real *const to = y + (transposed ? s - begin : r) * padded;
+            const mha_real *const from = x + (transposed ? r : s - begin) * padded;
+            for (size_t i = 0; i < padded; i++) {
+                to[i] = real_fma(a[r * lda + s - begin], from[i], to[i]);
+            }
+        }
+    }
+}

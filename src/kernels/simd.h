@@ -1,0 +1,224 @@
+/* Vectors of the instruction set that this file is compiled for, in the precision of the file.
+ *
+ * Arithmetic is written with the operators of gcc and clang; what has none is a function here.
+ * Products and sums are fused only where vec_fma says so, so that a result has the same bits with
+ * every compiler and on every processor that fuses: x86-64-v3, v4 and aarch64. Vector length never
+ * shows in a result either: sums of a row run in LANES lanes, whatever a register holds. */
+#ifndef KERNELS_SIMD_H
+#define KERNELS_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/real.h"
+
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#define KERNEL_INLINE static inline __attribute__((always_inline))
+
+/* The register tile is TILE_ROWS x TILE_VECTORS accumulators. */
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64 /* 24 of 32 registers */
+#define TILE_ROWS    12
+#define TILE_VECTORS 2
+#elif defined(__AVX2__) && defined(__FMA__)
+#define VECTOR_BYTES 32
+#ifdef MHA_TILE_V4 /* the tile of v4 out of vectors of v3, for tests where there is no v4 */
+#define TILE_ROWS    12
+#define TILE_VECTORS 4
+#else
+#define TILE_ROWS    6 /* 12 of 16 registers */
+#define TILE_VECTORS 2
+#endif
+#elif defined(__aarch64__)
+#define VECTOR_BYTES 16
+#define TILE_ROWS    6 /* 24 of 32 registers */
+#define TILE_VECTORS 4
+#else
+#define VECTOR_BYTES 16
+#define TILE_ROWS    4 /* 8 of 16 registers */
+#define TILE_VECTORS 2
+#endif
+
+#if MHA_PRECISION == 32
+typedef int32_t lane_bits;
+typedef uint32_t lane_word;
+#define MANTISSA_BITS 23
+#define EXPONENT_BIAS 127
+#else
+typedef int64_t lane_bits;
+typedef uint64_t lane_word;
+#define MANTISSA_BITS 52
+#define EXPONENT_BIAS 1023
+#endif
+
+typedef mha_real vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef lane_bits vec_bits __attribute__((vector_size(VECTOR_BYTES)));  /* what comparisons give */
+typedef lane_word vec_words __attribute__((vector_size(VECTOR_BYTES))); /* arithmetic on bits */
+/* The same at any address of a number. */
+typedef mha_real vec_at
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(mha_real)), may_alias));
+
+enum {
+    VECTOR_LANES = VECTOR_BYTES / sizeof(mha_real),
+    TILE_COLUMNS = TILE_VECTORS * VECTOR_LANES,
+    LANES = 16, /* of the sums over a row */
+    LANE_VECTORS = LANES / VECTOR_LANES
+};
+
+KERNEL_INLINE vec vec_load(const mha_real *at) {
+    return *(const vec_at *)at;
+}
+
+KERNEL_INLINE void vec_store(mha_real *at, vec x) {
+    *(vec_at *)at = x;
+}
+
+/* The first `count` numbers of a vector, and zeros: fewer than VECTOR_LANES. */
+KERNEL_INLINE vec vec_load_first(const mha_real *at, size_t count) {
+#if defined(__AVX512F__) && MHA_PRECISION == 32
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), at);
+#elif defined(__AVX512F__)
+    return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), at);
+#else
+    vec x = {REAL(0.0)};
+    memcpy(&x, at, count * sizeof *at);
+    return x;
+#endif
+}
+
+KERNEL_INLINE void vec_store_first(mha_real *at, vec x, size_t count) {
+#if defined(__AVX512F__) && MHA_PRECISION == 32
+    _mm512_mask_storeu_ps(at, (__mmask16)((1u << count) - 1), (__m512)x);
+#elif defined(__AVX512F__)
+    _mm512_mask_storeu_pd(at, (__mmask8)((1u << count) - 1), (__m512d)x);
+#else
+    memcpy(at, &x, count * sizeof *at);
+#endif
+}
+
+KERNEL_INLINE vec vec_all(mha_real x) {
+    return x - (vec){REAL(0.0)};
+}
+
+/* a b + c, rounded once where the instruction set can */
+KERNEL_INLINE vec vec_fma(vec a, vec b, vec c) {
+#if defined(__AVX512F__) && MHA_PRECISION == 32
+    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX512F__)
+    return (vec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX2__) && defined(__FMA__) && MHA_PRECISION == 32
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__aarch64__) && MHA_PRECISION == 32
+    return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined(__aarch64__)
+    return (vec)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* The same for one number. */
+KERNEL_INLINE mha_real real_fma(mha_real a, mha_real b, mha_real c) {
+#if defined(__FMA__) || defined(__aarch64__)
+#if MHA_PRECISION == 32
+    return __builtin_fmaf(a, b, c);
+#else
+    return __builtin_fma(a, b, c);
+#endif
+#else
+    return a * b + c;
+#endif
+}
+
+/* Where the mask (all ones or all zeros in a lane) is set yes, else no. */
+KERNEL_INLINE vec vec_select(vec_bits mask, vec yes, vec no) {
+    return (vec)(((vec_bits)yes & mask) | ((vec_bits)no & ~mask));
+}
+
+/* The larger one; largest where x is a NaN. */
+KERNEL_INLINE vec vec_max(vec x, vec largest) {
+#if defined(__AVX512F__) && MHA_PRECISION == 32
+    return (vec)_mm512_max_ps((__m512)x, (__m512)largest);
+#elif defined(__AVX512F__)
+    return (vec)_mm512_max_pd((__m512d)x, (__m512d)largest);
+#elif defined(__AVX2__) && MHA_PRECISION == 32
+    return (vec)_mm256_max_ps((__m256)x, (__m256)largest);
+#elif defined(__AVX2__)
+    return (vec)_mm256_max_pd((__m256d)x, (__m256d)largest);
+#else
+    return vec_select((vec_bits)(x > largest), x, largest);
+#endif
+}
+
+/* y[i] = x[i + half] for the lower lanes of a vector; the upper ones do not matter. */
+#if VECTOR_BYTES == 64 && MHA_PRECISION == 32
+#define vec_upper(x, half)                                                                         \
+    __builtin_shufflevector(x, x, (half) + 0, (half) + 1, (half) + 2, (half) + 3, (half) + 4,      \
+        (half) + 5, (half) + 6, (half) + 7, 0, 0, 0, 0, 0, 0, 0, 0)
+#elif (VECTOR_BYTES == 64 && MHA_PRECISION == 64) || (VECTOR_BYTES == 32 && MHA_PRECISION == 32)
+#define vec_upper(x, half)                                                                         \
+    __builtin_shufflevector(x, x, (half) + 0, (half) + 1, (half) + 2, (half) + 3, 0, 0, 0, 0)
+#elif (VECTOR_BYTES == 32 && MHA_PRECISION == 64) || (VECTOR_BYTES == 16 && MHA_PRECISION == 32)
+#define vec_upper(x, half) __builtin_shufflevector(x, x, (half) + 0, (half) + 1, 0, 0)
+#else
+#define vec_upper(x, half) __builtin_shufflevector(x, x, (half) + 0, 0)
+#endif
+
+/* The sum and the maximum of all lanes in one fixed order: lane i with lane i + 8, then 4, 2, 1. */
+KERNEL_INLINE mha_real lanes_sum(vec sum[LANE_VECTORS]) {
+    for (size_t half = LANE_VECTORS / 2; half > 0; half /= 2) {
+        for (size_t i = 0; i < half; i++) {
+            sum[i] += sum[i + half];
+        }
+    }
+    vec total = sum[0];
+#if VECTOR_BYTES == 64 && MHA_PRECISION == 32
+    total += vec_upper(total, 8);
+#endif
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 8
+    total += vec_upper(total, 4);
+#endif
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 4
+    total += vec_upper(total, 2);
+#endif
+    total += vec_upper(total, 1);
+    return total[0];
+}
+
+KERNEL_INLINE mha_real lanes_max(vec largest[LANE_VECTORS]) {
+    for (size_t half = LANE_VECTORS / 2; half > 0; half /= 2) {
+        for (size_t i = 0; i < half; i++) {
+            largest[i] = vec_max(largest[i + half], largest[i]);
+        }
+    }
+    vec most = largest[0];
+#if VECTOR_BYTES == 64 && MHA_PRECISION == 32
+    most = vec_max(vec_upper(most, 8), most);
+#endif
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 8
+    most = vec_max(vec_upper(most, 4), most);
+#endif
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 4
+    most = vec_max(vec_upper(most, 2), most);
+#endif
+    most = vec_max(vec_upper(most, 1), most);
+    return most[0];
+}
+
+/* `count` rounded up to whole vectors, and to whole groups of LANES. */
+KERNEL_INLINE size_t whole_vectors(size_t count) {
+    return (count + VECTOR_LANES - 1) / VECTOR_LANES * VECTOR_LANES;
+}
+
+KERNEL_INLINE size_t whole_lanes(size_t count) {
+    return (count + LANES - 1) / LANES * LANES;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* Sums over many numbers, wide: LANES partial sums, each over every LANES-th number in ascending
+ * order, and then one fixed tree. So the order depends on nothing but the number of terms. */
+#ifndef LEARN_WIDE_SUM_H
+#define LEARN_WIDE_SUM_H
+
+#include "base/real.h"
+
+enum { WIDE_LANES = 8 };
+
+typedef struct wide_sum {
+    wide lane[WIDE_LANES];
+} wide_sum;
+
+static inline wide wide_sum_total(const wide_sum *sum) {
+    const wide *lane = sum->lane;
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +
+           ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+#endif
