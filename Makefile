@@ -95,6 +95,7 @@ help:
 	 'make check-isa    the tests again under every other instruction set of the processor' \
 	 'make bits         the same bits by every instruction set, aarch64 by qemu, threads and modes' \
 	 'make sanitize     the tests under address, undefined-behaviour and thread sanitizers and valgrind' \
+	 'make bench        the speed of mha, and of its rivals where they are installed' \
 	 'make soak         the tests that take minutes: 200 kills, full disks of many sizes' \
 	 'make fuzz         fuzz the readers of files with libFuzzer (clang), FUZZ_SECONDS each' \
 	 'make plots        train anew and redraw the pictures of the README' \

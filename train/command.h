@@ -27,6 +27,7 @@ extern const struct command command_gradcheck;
 extern const struct command command_plot;
 extern const struct command command_tape;
 extern const struct command command_tasks;
+extern const struct command command_bench;
 
 /* One line "mha: TEXT" on standard error. Control characters in the text are shown as '?'. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "commands/bench.h"
 
 static const struct command *const commands[] = {&command_train, &command_eval, &command_apply,
     &command_gradcheck, &command_plot, &command_init, &command_convert, &command_tape,

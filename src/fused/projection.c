@@ -47,7 +47,7 @@ void fused_projection_forward(mha_real *y, const mha_real *x, const mha_real *w,
 }
 
 /* Of a weight gradient, whose sums run over all rows of the batch. */
-enum { GRADIENT_ROWS = 96, GRADIENT_COLUMNS = 128 };
+enum { GRADIENT_ROWS = 48, GRADIENT_COLUMNS = 128 };
 
 void fused_projection_backward(mha_real *dx, mha_real *dw, const mha_real *dy, const mha_real *x,
     const mha_real *w, size_t rows, size_t in, size_t out, const mha_fused *fused) {

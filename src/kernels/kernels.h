@@ -38,7 +38,7 @@ typedef enum product_start {
                           a long sum loses less this way */
 } product_start;
 
-enum { PRODUCT_CHUNK = 256 };
+enum { PRODUCT_CHUNK = 128 };
 
 /* C (M,N), row-major with rows ldc apart, of A (M,K) and B (K,N). The steps of A and of B: one of
  * the two is 1. */

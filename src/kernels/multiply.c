@@ -160,21 +160,38 @@ panels pack_transposed(mha_real *packed, const mha_real *x, size_t ldx, size_t N
     return (panels){packed, TILE_COLUMNS, TILE_COLUMNS * K};
 }
 
+/* Rows of C that a copy of A^T serves: with the panel of B it stays in the first cache, or nearly so. */
+enum { COPIED_ROWS = 48 };
+
 /* One chunk of k. A panel of B is copied where more than a few rows of A meet it, or where it is not
  * readable as it is. */
-static void multiply_chunk(const product *p, size_t k, size_t K, product_start start) {
+static void multiply_chunk(
+    const product *p, operand a, size_t k, size_t K, size_t row, size_t M, product_start start) {
     mha_real packed[PRODUCT_CHUNK * TILE_COLUMNS];
-    const operand a = {p->a.at + k * p->a.column_step, p->a.row_step, p->a.column_step};
     const mha_real *const b = p->b.at + k * p->b.row_step;
     for (size_t n = 0; n < p->N; n += TILE_COLUMNS) {
         const size_t columns = p->N - n < TILE_COLUMNS ? p->N - n : TILE_COLUMNS;
         panels panel = {b + n, p->b.row_step, 0};
         if (p->b.column_step != 1) {
             panel = pack_transposed(packed, b + n * p->b.column_step, p->b.column_step, columns, K);
-        } else if (p->M > 2 * TILE_ROWS || columns % VECTOR_LANES != 0) {
+        } else if (M > 2 * TILE_ROWS || columns % VECTOR_LANES != 0) {
             panel = pack_rows(packed, b + n, p->b.row_step, columns, K);
         }
-        multiply_panels(p->c + n, p->ldc, a, panel, p->M, columns, K, start);
+        multiply_panels(p->c + row * p->ldc + n, p->ldc, a, panel, M, columns, K, start);
+    }
+}
+
+/* The same for A^T, a weight gradient's: rows of A stand far apart in memory, so that a tile meets them in a
+ * copy. */
+static void multiply_chunk_transposed(const product *p, size_t k, size_t K, product_start start) {
+    mha_real copy[PRODUCT_CHUNK * COPIED_ROWS];
+    for (size_t row = 0; row < p->M; row += COPIED_ROWS) {
+        const size_t M = p->M - row < COPIED_ROWS ? p->M - row : COPIED_ROWS;
+        for (size_t i = 0; i < K; i++) {
+            memcpy(copy + i * COPIED_ROWS, p->a.at + row + (k + i) * p->a.column_step,
+                M * sizeof *copy);
+        }
+        multiply_chunk(p, (operand){copy, 1, COPIED_ROWS}, k, K, row, M, start);
     }
 }
 
@@ -182,7 +199,12 @@ void multiply_matrices(const product *p) {
     product_start start = p->start;
     for (size_t k = 0; k < p->K; k += PRODUCT_CHUNK) {
         const size_t chunk = p->K - k < PRODUCT_CHUNK ? p->K - k : PRODUCT_CHUNK;
-        multiply_chunk(p, k, chunk, start);
+        if (p->a.column_step == 1) {
+            const operand a = {p->a.at + k, p->a.row_step, 1};
+            multiply_chunk(p, a, k, chunk, 0, p->M, start);
+        } else {
+            multiply_chunk_transposed(p, k, chunk, start);
+        }
         start = p->start == PRODUCT_ADD ? PRODUCT_ADD : PRODUCT_CONTINUE;
     }
     for (size_t i = 0; p->K == 0 && p->start == PRODUCT_OVERWRITE && i < p->M; i++) {

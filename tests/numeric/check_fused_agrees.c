@@ -16,7 +16,6 @@
 #include "fused_cases.h"
 #include "parity.h"
 #include "random_case.h"
-#include "reports_case.h"
 
 #define RELATIVE (MHA_PRECISION == 32 ? 4e-6 : 1e-13)
 #define LARGEST  (MHA_PRECISION == 32 ? 1e-5 : 1e-13)
@@ -171,34 +170,6 @@ START_TEST(head_widths_agree) {
 }
 END_TEST
 
-#if MHA_PRECISION == 64
-/* A route without the readable wing: across the edges of a tile, under each kind of mask. */
-START_TEST(finite_differences_agree) {
-    static const mha_shape shape = {1, 49, 65, 4, 2};
-    const uint64_t seed = 34;
-    mha_rng rng;
-    mha_rng_seed(&rng, &seed, 1);
-    wing_use(_i == 0 ? WING_STORED : WING_TILED);
-    for (size_t i = 0; i < 4; i++) {
-        layer_case c;
-        mha_mask mask;
-        open_case(&c, shape, false);
-        c.mask = random_mask(&mask, &shape, &rng) ? &mask : NULL;
-        draw_case(&c, 35 + i);
-        const mha_gradcheck_options options = mha_gradcheck_defaults();
-        mha_gradcheck_report reports[CASE_LEAVES];
-        const size_t count = check_gradients(reports, &c, 0, &options);
-        for (size_t l = 0; l < count; l++) {
-            ck_assert_msg(reports[l].verdict == MHA_GRADCHECK_PASS, "leaf %zu: %s, error %g", l,
-                mha_gradcheck_verdict_text(reports[l].verdict), reports[l].error);
-            ck_assert_uint_gt(reports[l].checked, 0);
-        }
-        close_case(&c);
-    }
-}
-END_TEST
-#endif
-
 TCase *fused_agrees_case(void) {
     TCase *cases = wing_case_named("agrees", WING_STORED);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
@@ -207,8 +178,5 @@ TCase *fused_agrees_case(void) {
     tcase_add_loop_test(cases, random_shapes_and_masks_agree, 0, GROUPS);
     tcase_add_loop_test(cases, edges_of_rows_and_keys_agree, 0, EDGE_ROWS);
     tcase_add_loop_test(cases, head_widths_agree, 0, EDGE_WIDTHS);
-#if MHA_PRECISION == 64
-    tcase_add_loop_test(cases, finite_differences_agree, 0, 2);
-#endif
     return cases;
 }

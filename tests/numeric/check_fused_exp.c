@@ -68,7 +68,7 @@ START_TEST(weights_have_the_exponential_of_their_gap) {
         }
         ck_assert_msg(fabsl(weight - own) <= 4 * UNIT * own,
             "gap %.17g weighs %.21Lg, its argument says %.21Lg", (wide)gaps[i], weight, own);
-        ck_assert_msg(fabsl(weight - exact) <= (4 + 2 * (long double)gaps[i]) * UNIT * exact,
+        ck_assert_msg(fabsl(weight - exact) <= 2 * (1 + (long double)gaps[i]) * UNIT * exact,
             "gap %.17g weighs %.21Lg, not %.21Lg", (wide)gaps[i], weight, exact);
         ck_assert(weight >= (long double)REAL_SMALLEST);
     }

@@ -5,7 +5,8 @@
 #include "arrays.h"
 #include "fused_call.h"
 #include "fused_cases.h"
-#include "random_case.h"
+#include "trial.h"
+#include "reports_case.h"
 
 /* Across tiles, groups of keys, and heads. */
 static const mha_shape shapes[] = {
@@ -188,8 +189,31 @@ START_TEST(one_key_alone_gives_its_scores_no_gradient) {
 }
 END_TEST
 
+#if MHA_PRECISION == 64
+/* A route without the readable wing: across the edges of a tile, under each mask. */
+START_TEST(finite_differences_agree) {
+    wing_use(_i == 0 ? WING_STORED : WING_TILED);
+    for (size_t i = 0; i < COUNT(masks); i++) {
+        layer_case c;
+        open_case(&c, (mha_shape){1, 49, 65, 4, 2}, false);
+        c.mask = &masks[i];
+        draw_case(&c, 35 + i);
+        const mha_gradcheck_options options = mha_gradcheck_defaults();
+        mha_gradcheck_report reports[CASE_LEAVES];
+        const size_t count = check_gradients(reports, &c, 0, &options);
+        for (size_t l = 0; l < count; l++) {
+            ck_assert_msg(reports[l].verdict == MHA_GRADCHECK_PASS, "leaf %zu: %s, error %g", l,
+                mha_gradcheck_verdict_text(reports[l].verdict), reports[l].error);
+            ck_assert_uint_gt(reports[l].checked, 0);
+        }
+        close_case(&c);
+    }
+}
+END_TEST
+#endif
+
 TCase *fused_gradients_case(void) {
-    TCase *cases = tcase_create("gradients");
+    TCase *cases = wing_case_named("gradients", WING_REFERENCE);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_add_loop_test(cases, attention_by_itself_is_that_of_the_operators, 0, VARIANTS);
     tcase_add_test(cases, tiled_mode_saves_two_numbers_a_row);
@@ -198,5 +222,8 @@ TCase *fused_gradients_case(void) {
     tcase_add_loop_test(cases, backward_adds, 0, VARIANTS);
     tcase_add_loop_test(cases, doubling_dcontext_doubles_every_bit, 0, VARIANTS);
     tcase_add_loop_test(cases, one_key_alone_gives_its_scores_no_gradient, 0, 2);
+#if MHA_PRECISION == 64
+    tcase_add_loop_test(cases, finite_differences_agree, 0, 2);
+#endif
     return cases;
 }

@@ -1,5 +1,5 @@
 /* mha bench: the speed of the layer, against this machine's own limit. */
-#include "bench.h"
+#include "command.h"
 
 #include <math.h>
 #include <stdio.h>

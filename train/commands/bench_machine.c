@@ -29,18 +29,25 @@ void processor_name(char name[PROCESSOR_NAME_SIZE]) {
     }
 }
 
+#if defined(_OPENMP)
+#define BARRIER _Pragma("omp barrier")
+#else
+#define BARRIER
+#endif
+
 /* The whole burst of every thread lies between two barriers, and so does the time. */
 static double burst_rate(size_t threads, size_t rounds, double *seconds) {
     double operations = 0.0, taken = 0.0;
+    (void)threads; /* without OpenMP there is one */
 #pragma omp parallel num_threads((int)threads) reduction(+ : operations)
     {
-#pragma omp barrier
+        BARRIER
         const double begin = clock_seconds();
         double done = 0.0;
         volatile mha_real kept = mha_fma_burst(&done, rounds);
         (void)kept;
         operations += done;
-#pragma omp barrier
+        BARRIER
 #pragma omp master
         taken = clock_seconds() - begin;
     }
@@ -65,21 +72,31 @@ double fma_peak(size_t threads) {
 
 enum { BLOCK_WORDS = 1 << 15, BLOCKS = 1 << 10, WORDS = BLOCKS * BLOCK_WORDS, TRIALS = 3 };
 
-static double read_seconds(const uint64_t *words, size_t threads) {
-    volatile uint64_t kept;
+static uint64_t block_sum(const uint64_t *words) {
     uint64_t sum = 0;
-    const double begin = clock_seconds();
-#pragma omp parallel for simd num_threads((int)threads) reduction(+ : sum)
-    for (size_t i = 0; i < WORDS; i++) {
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < BLOCK_WORDS; i++) {
         sum += words[i];
     }
-    kept = sum;
+    return sum;
+}
+
+static double read_seconds(const uint64_t *words, size_t threads) {
+    uint64_t sum = 0;
+    (void)threads;
+    const double begin = clock_seconds();
+#pragma omp parallel for num_threads((int)threads) reduction(+ : sum)
+    for (size_t block = 0; block < BLOCKS; block++) {
+        sum += block_sum(words + block * BLOCK_WORDS);
+    }
+    volatile uint64_t kept = sum;
     (void)kept;
     return clock_seconds() - begin;
 }
 
 /* The second half becomes the first. */
 static double copy_seconds(uint64_t *words, size_t threads) {
+    (void)threads;
     const double begin = clock_seconds();
 #pragma omp parallel for num_threads((int)threads)
     for (size_t block = 0; block < BLOCKS / 2; block++) {

@@ -46,11 +46,14 @@ double median_seconds(void (*run)(void *context), void *context) {
     double samples[MOST], spent = 0.0;
     size_t count = 0, batch = 1;
     run(context);
-    while (batch_seconds(run, context, batch) < shortest_batch) {
-        batch *= 2;
-    }
     do {
         const double seconds = batch_seconds(run, context, batch);
+        if (seconds < shortest_batch) { /* a disturbance may have hidden it before */
+            batch *= 2;
+            count = 0;
+            spent = 0.0;
+            continue;
+        }
         samples[count++] = seconds / (double)batch;
         spent += seconds;
     } while (count < FEWEST || (spent < least_seconds && count < MOST));
