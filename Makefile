@@ -42,8 +42,8 @@ INNER_LOOPS := src/math/% src/ops/% src/fused/% src/learn/loss% src/learn/sgd%
 MACHINE := $(or $(shell $(CC) $(CFLAGS) -dumpmachine 2>/dev/null),$(shell uname -m))
 KERNEL_SETS := baseline $(if $(filter x86_64%,$(MACHINE)),v3 v4)
 baseline_CFLAGS :=
-v3_CFLAGS := -mavx2 -mfma -mbmi -mbmi2 -mf16c
-v4_CFLAGS := $(v3_CFLAGS) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
+v3_CFLAGS := -mavx2 -mfma -mbmi -mbmi2 -mf16c -mno-avx512f
+v4_CFLAGS := $(filter-out -mno-%,$(v3_CFLAGS)) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
 KERNEL_OBJ := $(foreach precision,f32 f64,$(foreach set,$(KERNEL_SETS),\
   $(KERNELS:%.c=$(BUILD)/$(precision)/$(set)/%.o)))
 
@@ -245,7 +245,9 @@ lint:
 	  train/completion.bash
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	  --inline-suppr --suppress=missingInclude -Iinclude -Isrc -Itrain -DMHA_PRECISION=64 src train
-	$(Q)clang-tidy --quiet $(COMMON) $(NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64
+	$(Q)clang-tidy --quiet $(COMMON) $(NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) $(THREADING) -Isrc -DMHA_PRECISION=64
+	$(Q)clang-tidy --quiet $(KERNELS) -- -std=c11 $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64 \
+	  -DMHA_KERNEL=$(lastword $(KERNEL_SETS)) $($(lastword $(KERNEL_SETS))_CFLAGS)
 	$(Q)clang-tidy --quiet $(IO) -- -std=c11 $(ALL_CPPFLAGS) -Isrc
 	$(Q)clang-tidy --quiet $(PROGRAM) -- -std=c11 $(ALL_CPPFLAGS) -Itrain
 	$(Q)clang-tidy --quiet $(PROGRAM_NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Itrain -DMHA_PRECISION=64

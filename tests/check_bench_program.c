@@ -55,8 +55,8 @@ START_TEST(test_table_for_people) {
         run_well(WORDS("bench", "--shape=1,3,5,4,2", "--threads", "2", "--mode", "tiled"));
     ck_assert_ptr_nonnull(strstr(outcome.out, "\nFMA peak of 2 threads: "));
     ck_assert_ptr_nonnull(strstr(outcome.out,
-        "\n\nshape                    what          mode   threads    median_us   gflops "
-        "peak_percent\n1,3,5,4,2                forward       tiled        2 "));
+        "\n\nshape                       what          mode   threads    median_us   gflops "
+        "peak_percent\n1,3,5,4,2                   forward       tiled        2 "));
     ck_assert_ptr_nonnull(
         strstr(outcome.out, "\n1,3,5,4,2                core-backward tiled        2 "));
     ck_assert_ptr_null(strstr(outcome.out, "stored"));

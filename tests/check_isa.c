@@ -46,7 +46,7 @@ static void assert_used(isa expected) {
 static void assert_refused(const char *shown) {
     static const char *const had[] = {"baseline", "baseline, v3", "baseline, v3, v4"};
     char text[200];
-    snprintf(text, sizeof text, "MHA_ISA is \"%s\", this processor has %s", shown, had[best()]);
+    snprintf(text, sizeof text, "MHA_ISA is '%s', this processor has %s", shown, had[best()]);
     const char *name = NULL;
     mha_error error = {MHA_OK, ""};
     ck_assert_int_eq(mha_isa(&name, &error), MHA_ERROR_ARGUMENT);
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(the_program_refuses_too) {
     setenv("MHA_ISA", "v9", 1);
     assert_program_refuses(WORDS("train", "reverse", "--steps", "1", "-o", "run"),
-        "MHA_ISA is \"v9\", this processor has ");
+        "MHA_ISA is 'v9', this processor has ");
 }
 END_TEST
 

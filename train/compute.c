@@ -45,21 +45,19 @@ enum { KEY_THREADS = 0x180, KEY_KERNEL, KEY_MODE };
 
 static const struct argp_option threads_options[] = {
     {"threads", KEY_THREADS, "N", 0,
-        "Threads that share the work (the layer's default: OMP_NUM_THREADS, else the processors); "
+        "Threads that share the work, 1 to 1024 (default: OMP_NUM_THREADS, up to the processors); "
         "results have the same bits with any number",
         1},
     {0}};
 
 static const struct argp_option kernel_options[] = {
     {"kernel", KEY_KERNEL, "NAME", 0,
-        "fused (the layer's default): attention in one sweep of tiles, fast; reference: one "
-        "operator "
-        "after the other, readable, on one thread",
+        "fused (default): attention in one sweep of tiles, fast; reference: one operator after the "
+        "other, readable, on one thread",
         1},
     {"mode", KEY_MODE, "NAME", 0,
-        "What the fused kernel keeps of the attention weights: stored (the layer's default), all "
-        "of "
-        "them; tiled, two numbers a query; results have the same bits",
+        "What the fused kernel keeps of the attention weights: stored (default), all of them; "
+        "tiled, two numbers a query; results have the same bits",
         1},
     {0}};
 

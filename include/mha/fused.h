@@ -13,8 +13,8 @@
 typedef struct mha_fused mha_fused;
 
 /* For every shape that is, axis by axis, no larger than largest and has its width and heads.
- * threads 0 is mha_default_threads(). The scratch grows with B T D, B S D and threads S, never with
- * T S. MHA_ERROR_SHAPE, _SIZE, _MEMORY, _ARGUMENT (as mha_isa), and *fused is NULL then. */
+ * threads 0 is mha_default_threads(). The scratch grows with D D, B T D and, for each thread, with d
+ * times the longer of T and S; never with T S. MHA_ERROR_SHAPE, _SIZE, _MEMORY, _ARGUMENT (as mha_isa), and *fused is NULL then. */
 mha_status mha_fused_create(
     mha_fused **fused, const mha_shape *largest, size_t threads, mha_error *error);
 void mha_fused_destroy(mha_fused *fused); /* NULL is allowed */

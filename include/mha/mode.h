@@ -28,7 +28,8 @@ typedef enum mha_mode {
 mha_status mha_isa(const char **name, mha_error *error);
 
 /* The threads that work of this process is shared among when a layer is asked for 0: what OpenMP
- * says (OMP_NUM_THREADS, else the processors there are), 1 in a library without OpenMP. */
+ * says (OMP_NUM_THREADS), but no more than the processors there are, since threads wait for each
+ * other awake; 1 in a library without OpenMP. */
 size_t mha_default_threads(void);
 
 MHA_DECLARATIONS_END

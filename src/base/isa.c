@@ -100,5 +100,5 @@ mha_status mha_isa(const char **name, mha_error *error) {
             here + length, sizeof here - length, "%s%s", set == 0 ? "" : ", ", names[set]);
     }
     return mha_fail(
-        error, MHA_ERROR_ARGUMENT, "MHA_ISA is \"%s\", this processor has %s", made.asked, here);
+        error, MHA_ERROR_ARGUMENT, "MHA_ISA is '%s', this processor has %s", made.asked, here);
 }

@@ -213,8 +213,10 @@ bool mha_mask_sees_source(const mha_mask *mask, const mha_shape *shape, size_t b
         return s < mha_mask_row_at(mask, shape, b, 0, T - 1).limit;
     }
     /* From the last query on, which sees most under a causal mask. */
-    const size_t heads = extents_of(mask).h > 1 ? shape->heads : 1;
-    for (size_t t = T; t-- > 0;) {
+    const extents e = extents_of(mask);
+    const size_t heads = e.h > 1 ? shape->heads : 1;
+    const size_t least = e.t > 1 ? 0 : T - 1; /* one row of bytes: the last query decides */
+    for (size_t t = T; t-- > least;) {
         for (size_t h = 0; h < heads; h++) {
             const mha_mask_row row = mha_mask_row_at(mask, shape, b, h, t);
             if (mha_mask_row_allows(&row, s)) {

@@ -27,7 +27,8 @@ size_t threads_usable(size_t wanted) {
 }
 
 size_t mha_default_threads(void) {
-    const int threads = omp_get_max_threads();
+    const int asked = omp_get_max_threads(), processors = omp_get_num_procs();
+    const int threads = asked < processors ? asked : processors;
     return threads < 1 ? 1 : threads_usable((size_t)threads);
 }
 

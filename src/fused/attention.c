@@ -26,7 +26,8 @@ static size_t head_offset(const mha_shape *shape, size_t b, size_t h, size_t len
 static attend_head head_of(const mha_real *q, const mha_real *k, const mha_real *v,
     const mha_mask *mask, const mha_shape *shape, size_t head) {
     const size_t b = head / shape->heads, h = head % shape->heads;
-    const size_t source = head_offset(shape, b, h, shape->source_length);
+    /* Without source rows k and v may be NULL. */
+    const size_t S = shape->source_length, source = S == 0 ? 0 : head_offset(shape, b, h, S);
     return (attend_head){.q = q + head_offset(shape, b, h, shape->target_length),
         .k = k + source,
         .v = v + source,

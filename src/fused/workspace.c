@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/threads.h"
 #include "kernels/kernels.h"
 
 enum {
@@ -103,7 +104,7 @@ mha_status mha_fused_create(
         return mha_fail(error, MHA_ERROR_MEMORY, "no memory for a workspace");
     }
     made->largest = *largest;
-    made->threads = threads == 0 ? mha_default_threads() : threads;
+    made->threads = threads == 0 ? mha_default_threads() : threads_usable(threads);
     status = allocate(made, error);
     if (status != MHA_OK) {
         free(made);

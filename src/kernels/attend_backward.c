@@ -5,7 +5,7 @@
 #include "kernels/multiply.h"
 #include "kernels/softmax_rows.h"
 
-/* What the tiles of one block of keys share. Arrays are in scratch, rows of the head `padded` wide. */
+/* What the tiles of one block of keys share, or those of all blocks. Arrays are in scratch, rows of the head `padded` wide. */
 typedef struct key_block {
     const attend_backward *task;
     size_t begin, keys;
@@ -20,11 +20,11 @@ typedef struct key_block {
     bool select; /* something is not finite: leave blocked pairs out by selection */
 } key_block;
 
-/* One tile: rows of `seen` and the first `keys` keys of the block, P in its place or in the copy. */
-typedef struct weight_tile {
+/* P or dS of one tile: rows of `seen`, keys from the begin of the block on, rows ld apart. */
+typedef struct pair_tile {
     const mha_real *at;
     size_t ld;
-} weight_tile;
+} pair_tile;
 
 static bool partly_blocked(const mha_mask_row *row, size_t end) {
     return row->allowed != NULL || row->limit < end;
@@ -60,35 +60,31 @@ static void weights_again(const key_block *block, const seen_rows *seen, size_t 
         const mha_mask_row *const row = &seen->row[r];
         const vec maximum = vec_all(task->row_maximum[seen->first + r]);
         const vec inverse = vec_all(task->row_inverse_sum[seen->first + r]);
-        const bool blocked = partly_blocked(row, block->begin + keys);
-        if (blocked) {
-            block_row(x, row, block->begin, block->begin + keys, -REAL_INFINITY);
-        }
         for (size_t s = 0; s < columns; s += VECTOR_LANES) {
             vec_store(x + s, vec_exp2((vec_load(x + s) - maximum) * vec_all(scale)) * inverse);
         }
-        if (blocked) { /* also where maximum or inverse are not finite */
+        if (partly_blocked(row, block->begin + keys)) { /* whatever stands there */
             block_row(x, row, block->begin, block->begin + keys, REAL(0.0));
         }
     }
 }
 
 /* The stored P of the tile, copied where its rows do not end with a vector. */
-static weight_tile stored_weights(const key_block *block, const seen_rows *seen, size_t keys) {
+static pair_tile stored_weights(const key_block *block, const seen_rows *seen, size_t keys) {
     const size_t S = block->task->head.shape->source_length;
     const mha_real *const at = block->task->weights + seen->first * S + block->begin;
     if (keys % VECTOR_LANES == 0) {
-        return (weight_tile){at, S};
+        return (pair_tile){at, S};
     }
     for (size_t r = 0; r < seen->rows; r++) {
         memcpy(block->weights + r * ATTEND_KEYS, at + r * S, keys * sizeof *at);
     }
-    return (weight_tile){block->weights, ATTEND_KEYS};
+    return (pair_tile){block->weights, ATTEND_KEYS};
 }
 
 /* dS of the tile, from dP that stands in its place. */
 static void softmax_backward(
-    const key_block *block, weight_tile weights, const seen_rows *seen, size_t keys) {
+    const key_block *block, pair_tile weights, const seen_rows *seen, size_t keys) {
     const vec scale = vec_all(REAL(1.0) / real_sqrt((mha_real)block->d));
     for (size_t r = 0; r < seen->rows; r++) {
         mha_real *const dx = block->dscores + r * ATTEND_KEYS;
@@ -104,7 +100,7 @@ static void softmax_backward(
 }
 
 /* y += a x, or y += a^T x where transposed, for a (rows,keys) of the tile. */
-static void accumulate(mha_real *y, const mha_real *x, weight_tile a, const key_block *block,
+static void accumulate(mha_real *y, const mha_real *x, pair_tile a, const key_block *block,
     const seen_rows *seen, size_t keys, bool transposed) {
     const size_t padded = block->padded;
     const panels b = {x, padded, TILE_COLUMNS};
@@ -125,7 +121,7 @@ static void backward_tile(const key_block *block, const seen_rows *seen) {
     const size_t row = seen->first * block->padded, seen_keys = seen->limit - block->begin;
     const size_t keys = seen_keys < block->keys ? seen_keys : block->keys;
     const mha_real *const dcontext = block->dcontext + row;
-    weight_tile weights = {block->weights, ATTEND_KEYS};
+    pair_tile weights = {block->weights, ATTEND_KEYS};
     if (task->weights == NULL) {
         weights_again(block, seen, keys);
     } else {
@@ -140,7 +136,7 @@ static void backward_tile(const key_block *block, const seen_rows *seen) {
     multiply_panels(block->dscores, ATTEND_KEYS, (operand){dcontext, block->padded, 1},
         block->values_across, seen->rows, whole_panels(keys), block->d, PRODUCT_OVERWRITE);
     softmax_backward(block, weights, seen, keys);
-    const weight_tile dscores = {block->dscores, ATTEND_KEYS};
+    const pair_tile dscores = {block->dscores, ATTEND_KEYS};
     if (task->dq != NULL) {
         accumulate(block->dq + row, block->k, dscores, block, seen, keys, false);
     }

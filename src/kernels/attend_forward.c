@@ -151,6 +151,25 @@ static void softmax_rows(const query_block *block, mha_real *inverse, const seen
     }
 }
 
+/* What row r of the context, a sum of e v, is to be multiplied by: 1 / sum of e. Where that sum overflows the
+ * row is summed again of weights, of which none is above 1. */
+static mha_real weigh_context(
+    const query_block *block, const seen_rows *seen, size_t r, mha_real inverse) {
+    mha_real *const context = block->context + r * block->padded;
+    if (all_finite(context, block->padded)) {
+        return inverse;
+    }
+    mha_real *const weights = block->scores + r * block->ld;
+    const seen_rows row = {seen->first + r, 1, {seen->row[r]}, seen->row[r].limit};
+    for (size_t s = 0; s < row.limit; s++) {
+        weights[s] *= inverse;
+    }
+    memset(context, 0, block->padded * sizeof *context);
+    multiply_allowed(
+        context, weights, block->ld, block->v, block->padded, false, &row, 0, row.limit);
+    return REAL(1.0);
+}
+
 static void forward_block(const query_block *block, size_t first, size_t rows) {
     const attend_head *const head = &block->task->head;
     seen_rows seen;
@@ -164,9 +183,10 @@ static void forward_block(const query_block *block, size_t first, size_t rows) {
     softmax_rows(block, inverse, &seen);
     sum_context(block, &seen);
     for (size_t r = 0; r < rows; r++) {
+        const mha_real factor = weigh_context(block, &seen, r, inverse[r]);
         mha_real *const context = block->task->context + (first + r) * head->stride;
-        for (size_t i = 0; i < block->d; i++) {
-            context[i] = block->context[r * block->padded + i] * inverse[r];
+        for (size_t i = 0; i < block->d; i++) { /* + 0: never -0, whatever a blocked value was */
+            context[i] = block->context[r * block->padded + i] * factor + REAL(0.0);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 #include "kernels/simd.h"
 
-enum { BURST_SUMS = 12 }; /* more than latency times units of any processor here */
+/* More than latency times units, and no more than there are registers. */
+enum { BURST_SUMS = VECTOR_BYTES == 32 ? 12 : TILE_ROWS > 4 ? 24 : 12 };
 
 mha_real burst(double *operations, size_t rounds) {
     vec sum[BURST_SUMS];

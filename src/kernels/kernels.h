@@ -78,7 +78,6 @@ typedef struct attend_forward {
     mha_real *weights;                       /* (T,S) or NULL */
     mha_real *row_maximum, *row_inverse_sum; /* (T), or NULL */
     mha_real *scratch;                       /* attend_forward_scratch numbers */
-    bool keys_packed;                        /* scratch comes from a call for the same head */
 } attend_forward;
 
 /* Backward through keys first .. first + keys - 1 of one head, a multiple of ATTEND_KEYS but for the

@@ -12,20 +12,25 @@
 
 #include "base/real.h"
 
-#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+#if defined(__AVX512F__)
+#define SIMD_AVX512
+#include <immintrin.h>
+#elif defined(__AVX2__) && defined(__FMA__)
+#define SIMD_AVX2
 #include <immintrin.h>
 #elif defined(__aarch64__)
+#define SIMD_NEON
 #include <arm_neon.h>
 #endif
 
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
 /* The register tile is TILE_ROWS x TILE_VECTORS accumulators. */
-#if defined(__AVX512F__)
+#if defined(SIMD_AVX512)
 #define VECTOR_BYTES 64 /* 24 of 32 registers */
 #define TILE_ROWS    12
 #define TILE_VECTORS 2
-#elif defined(__AVX2__) && defined(__FMA__)
+#elif defined(SIMD_AVX2)
 #define VECTOR_BYTES 32
 #ifdef MHA_TILE_V4 /* the tile of v4 out of vectors of v3, for tests where there is no v4 */
 #define TILE_ROWS    12
@@ -34,7 +39,7 @@
 #define TILE_ROWS    6 /* 12 of 16 registers */
 #define TILE_VECTORS 2
 #endif
-#elif defined(__aarch64__)
+#elif defined(SIMD_NEON)
 #define VECTOR_BYTES 16
 #define TILE_ROWS    6 /* 24 of 32 registers */
 #define TILE_VECTORS 4
@@ -80,9 +85,9 @@ KERNEL_INLINE void vec_store(mha_real *at, vec x) {
 
 /* The first `count` numbers of a vector, and zeros: fewer than VECTOR_LANES. */
 KERNEL_INLINE vec vec_load_first(const mha_real *at, size_t count) {
-#if defined(__AVX512F__) && MHA_PRECISION == 32
+#if defined(SIMD_AVX512) && MHA_PRECISION == 32
     return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), at);
-#elif defined(__AVX512F__)
+#elif defined(SIMD_AVX512)
     return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), at);
 #else
     vec x = {REAL(0.0)};
@@ -92,9 +97,9 @@ KERNEL_INLINE vec vec_load_first(const mha_real *at, size_t count) {
 }
 
 KERNEL_INLINE void vec_store_first(mha_real *at, vec x, size_t count) {
-#if defined(__AVX512F__) && MHA_PRECISION == 32
+#if defined(SIMD_AVX512) && MHA_PRECISION == 32
     _mm512_mask_storeu_ps(at, (__mmask16)((1u << count) - 1), (__m512)x);
-#elif defined(__AVX512F__)
+#elif defined(SIMD_AVX512)
     _mm512_mask_storeu_pd(at, (__mmask8)((1u << count) - 1), (__m512d)x);
 #else
     memcpy(at, &x, count * sizeof *at);
@@ -107,17 +112,17 @@ KERNEL_INLINE vec vec_all(mha_real x) {
 
 /* a b + c, rounded once where the instruction set can */
 KERNEL_INLINE vec vec_fma(vec a, vec b, vec c) {
-#if defined(__AVX512F__) && MHA_PRECISION == 32
+#if defined(SIMD_AVX512) && MHA_PRECISION == 32
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined(__AVX512F__)
+#elif defined(SIMD_AVX512)
     return (vec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-#elif defined(__AVX2__) && defined(__FMA__) && MHA_PRECISION == 32
+#elif defined(SIMD_AVX2) && MHA_PRECISION == 32
     return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#elif defined(__AVX2__) && defined(__FMA__)
+#elif defined(SIMD_AVX2)
     return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-#elif defined(__aarch64__) && MHA_PRECISION == 32
+#elif defined(SIMD_NEON) && MHA_PRECISION == 32
     return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
-#elif defined(__aarch64__)
+#elif defined(SIMD_NEON)
     return (vec)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
     return a * b + c;
@@ -126,7 +131,7 @@ KERNEL_INLINE vec vec_fma(vec a, vec b, vec c) {
 
 /* The same for one number. */
 KERNEL_INLINE mha_real real_fma(mha_real a, mha_real b, mha_real c) {
-#if defined(__FMA__) || defined(__aarch64__)
+#if defined(SIMD_AVX512) || defined(SIMD_AVX2) || defined(SIMD_NEON)
 #if MHA_PRECISION == 32
     return __builtin_fmaf(a, b, c);
 #else
@@ -144,13 +149,13 @@ KERNEL_INLINE vec vec_select(vec_bits mask, vec yes, vec no) {
 
 /* The larger one; largest where x is a NaN. */
 KERNEL_INLINE vec vec_max(vec x, vec largest) {
-#if defined(__AVX512F__) && MHA_PRECISION == 32
+#if defined(SIMD_AVX512) && MHA_PRECISION == 32
     return (vec)_mm512_max_ps((__m512)x, (__m512)largest);
-#elif defined(__AVX512F__)
+#elif defined(SIMD_AVX512)
     return (vec)_mm512_max_pd((__m512d)x, (__m512d)largest);
-#elif defined(__AVX2__) && MHA_PRECISION == 32
+#elif defined(SIMD_AVX2) && MHA_PRECISION == 32
     return (vec)_mm256_max_ps((__m256)x, (__m256)largest);
-#elif defined(__AVX2__)
+#elif defined(SIMD_AVX2)
     return (vec)_mm256_max_pd((__m256d)x, (__m256d)largest);
 #else
     return vec_select((vec_bits)(x > largest), x, largest);

@@ -5,6 +5,9 @@
 #include "kernels/kernels.h"
 #include "kernels/simd.h"
 
+_Static_assert(ATTEND_KEYS % TILE_COLUMNS == 0, "whole panels make a tile of attention");
+_Static_assert((size_t)VECTOR_LANES <= ATTEND_VECTOR, "padded rows hold whole vectors");
+
 /* C (rows, vectors of columns) of A (rows,K) and B (K, the same columns); rows and vectors are
  * constants at each call. Entry (i,k) of A stands at a[i * a_row + k * a_column]. */
 KERNEL_INLINE void tile(mha_real *c, size_t ldc, const mha_real *a, size_t a_row, size_t a_column,

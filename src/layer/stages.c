@@ -1,71 +1,4 @@
-#include "base/real.h"
-
-#include <string.h>
-
-#include "layer/source_rows.h"
-
-#define BIT(value) (1ul << (value))
-
-/* Projections. The query stream is projected as it is. Of the source stream only the rows that some
- * query may see are read; the others count as zeros, so what stands there never matters. */
-
-static void project_query_forward(mha_real *result, const mha_pass *pass) {
-    const mha_shape *shape = &pass->shape;
-    mha_projection_forward(result, pass->value[MHA_QUERY], pass->value[MHA_WQ],
-        shape->batch * shape->target_length, shape->width, shape->width);
-}
-
-static void project_query_backward(const mha_pass *pass, const mha_real *dresult) {
-    const mha_shape *shape = &pass->shape;
-    mha_projection_backward(pass->gradient[MHA_QUERY], pass->gradient[MHA_WQ], dresult,
-        pass->value[MHA_QUERY], pass->value[MHA_WQ], shape->batch * shape->target_length,
-        shape->width, shape->width);
-}
-
-static void project_source_forward(mha_real *result, const mha_pass *pass, mha_value weight) {
-    const size_t rows = pass->shape.batch * pass->shape.source_length, D = pass->shape.width;
-    for (size_t begin = 0, end; begin < rows; begin = end) {
-        bool seen;
-        end = next_source_run(&seen, pass, begin);
-        if (seen) {
-            mha_projection_forward(result + begin * D, pass->value[MHA_SOURCE] + begin * D,
-                pass->value[weight], end - begin, D, D);
-        } else {
-            memset(result + begin * D, 0, (end - begin) * D * sizeof *result);
-        }
-    }
-}
-
-static void project_source_backward(
-    const mha_pass *pass, const mha_real *dresult, mha_value weight) {
-    const size_t rows = pass->shape.batch * pass->shape.source_length, D = pass->shape.width;
-    mha_real *const dsource = pass->gradient[MHA_SOURCE];
-    for (size_t begin = 0, end; begin < rows; begin = end) {
-        bool seen;
-        end = next_source_run(&seen, pass, begin);
-        if (seen) {
-            mha_projection_backward(dsource == NULL ? NULL : dsource + begin * D,
-                pass->gradient[weight], dresult + begin * D, pass->value[MHA_SOURCE] + begin * D,
-                pass->value[weight], end - begin, D, D);
-        }
-    }
-}
-
-static void project_key_forward(mha_real *result, const mha_pass *pass) {
-    project_source_forward(result, pass, MHA_WK);
-}
-
-static void project_key_backward(const mha_pass *pass, const mha_real *dresult) {
-    project_source_backward(pass, dresult, MHA_WK);
-}
-
-static void project_value_forward(mha_real *result, const mha_pass *pass) {
-    project_source_forward(result, pass, MHA_WV);
-}
-
-static void project_value_backward(const mha_pass *pass, const mha_real *dresult) {
-    project_source_backward(pass, dresult, MHA_WV);
-}
+#include "layer/projections.h"
 
 /* Heads. */
 
@@ -164,21 +97,6 @@ static void context_backward(const mha_pass *pass, const mha_real *dresult) {
     mha_context_backward(pass->gradient[MHA_ATTENTION_WEIGHTS], pass->gradient[MHA_V_HEADS],
         dresult, pass->value[MHA_ATTENTION_WEIGHTS], pass->value[MHA_V_HEADS], pass->mask,
         &pass->shape);
-}
-
-/* Output. */
-
-static void project_output_forward(mha_real *result, const mha_pass *pass) {
-    const mha_shape *shape = &pass->shape;
-    mha_projection_forward(result, pass->value[MHA_CONTEXT], pass->value[MHA_WO],
-        shape->batch * shape->target_length, shape->width, shape->width);
-}
-
-static void project_output_backward(const mha_pass *pass, const mha_real *dresult) {
-    const mha_shape *shape = &pass->shape;
-    mha_projection_backward(pass->gradient[MHA_CONTEXT], pass->gradient[MHA_WO], dresult,
-        pass->value[MHA_CONTEXT], pass->value[MHA_WO], shape->batch * shape->target_length,
-        shape->width, shape->width);
 }
 
 const mha_stage mha_stages[MHA_STAGE_COUNT] = {

@@ -56,8 +56,8 @@ wide mha_mse_loss(mha_real *dprediction, const mha_real *prediction, const mha_r
     return wide_sum_total(&sum) / n;
 }
 
-/* exp(x) of an x up to 0, or NaN: exactly 1 at 0, and 0 where it would be below the smallest normal
- * number. In float it is 2^n e^r with x = n log 2 + r and |r| <= log(2) / 2, to 0.7 units in the last
+/* exp(x) of an x up to 0, or NaN: exactly 1 at 0, and in float 0 where it would be below the smallest
+ * normal number. In float it is 2^n e^r with x = n log 2 + r and |r| <= log(2) / 2, to 0.7 units in the last
  * place and in plain operations, which the compiler does on many numbers at once: log 2 comes in two
  * parts, of which n times the first is exact, and the polynomial is off by 3.1e-9. */
 static inline mha_real exponential(mha_real x) {

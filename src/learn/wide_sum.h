@@ -1,5 +1,5 @@
-/* Sums over many numbers, wide: LANES partial sums, each over every LANES-th number in ascending
- * order, and then one fixed tree. So the order depends on nothing but the number of terms. */
+/* Sums over many numbers, wide: WIDE_LANES partial sums in ascending order, and then one fixed tree. So
+ * the order depends on the sizes alone. */
 #ifndef LEARN_WIDE_SUM_H
 #define LEARN_WIDE_SUM_H
 

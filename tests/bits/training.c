@@ -12,7 +12,7 @@ uint64_t bits_random(uint64_t seed, uint64_t n) {
     return z ^ (z >> 31);
 }
 
-enum { EDGES = 24, FIXED = 10 };
+enum { EDGES = 24, FIXED = 10, LARGE_EVERY = 12 };
 
 /* Around the edges of register tiles, panels and lanes. */
 static const size_t lengths[EDGES] = {
@@ -23,6 +23,10 @@ static const size_t head_widths[] = {1, 2, 3, 4, 5, 8, 12, 16, 17, 24, 32, 33, 6
 static const mha_shape fixed[FIXED] = {{2, 4, 6, 8, 2}, {1, 6, 6, 64, 4}, {1, 1, 2500, 16, 2},
     {1, 3, 1100, 64, 1}, {1, 200, 5, 128, 1}, {5, 64, 64, 32, 4}, {1, 130, 150, 128, 2},
     {2, 97, 97, 64, 4}, {3, 150, 131, 96, 4}, {2, 260, 260, 128, 4}};
+
+/* Worth several threads in every part, with odd edges. */
+static const mha_shape large[] = {{3, 97, 193, 130, 2}, {7, 65, 65, 96, 3}, {1, 513, 47, 128, 2},
+    {1, 47, 1030, 96, 4}, {12, 49, 33, 160, 5}, {2, 129, 1100, 48, 3}, {4, 120, 121, 144, 6}};
 
 #define PICK(table, n) ((table)[(n) % (sizeof(table) / sizeof *(table))])
 
@@ -74,6 +78,9 @@ void training_make(struct training *training, size_t i) {
     const uint64_t choice = bits_random(seed, 0);
     if (i < FIXED) {
         training->shape = fixed[i];
+    } else if (i >= 2 * LARGE_EVERY && i % LARGE_EVERY == 0) {
+        training->shape = PICK(large, i / LARGE_EVERY);
+        training->steps = 1;
     } else {
         const size_t heads = 1 + choice % 4;
         training->shape = (mha_shape){1 + choice / 4 % 3, PICK(lengths, choice / 12),

@@ -84,6 +84,7 @@ TCase *fused_memory_case(void) {
     TCase *cases = wing_case_named("memory", WING_STORED);
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_set_timeout(cases, 30);
+    tcase_set_tags(cases, "long");
     tcase_add_loop_test(cases, shapes_that_shrink_and_grow_have_the_bits_of_fresh_ones, 0, 2);
     tcase_add_loop_test(cases, a_spoilt_pass_before_changes_no_bit, 0, GROUPS);
     return cases;

@@ -210,10 +210,52 @@ START_TEST(a_row_of_minus_infinity_is_not_empty) {
 }
 END_TEST
 
+/* Values whose sum overflows before it is divided: their mean does not. */
+START_TEST(values_up_to_the_largest_number_are_right) {
+    const mha_shape shape = {1, ROWS, KEYS, WIDTH, 1};
+    const fused_call c = fused_call_new(&shape, NULL, MHA_MODE_TILED, 72);
+    for (size_t i = 0; i < ROWS * WIDTH; i++) {
+        c.q[i] = REAL(0.0);
+    }
+    for (size_t i = 0; i < KEYS * WIDTH; i++) {
+        c.v[i] = i % WIDTH == 1 ? REAL(1.0) : REAL_LARGEST / 2;
+    }
+    fused_call_forward(&c);
+    for (size_t i = 0; i < ROWS * WIDTH; i++) {
+        const mha_real expected = i % WIDTH == 1 ? REAL(1.0) : REAL_LARGEST / 2;
+        ck_assert_msg(
+            fabs((double)(c.context[i] / expected) - 1) < (MHA_PRECISION == 32 ? 1e-5 : 1e-13),
+            "context %zu is %g, not %g", i, (double)c.context[i], (double)expected);
+    }
+}
+END_TEST
+
+/* A product that underflows leaves -0 in a sum; a hidden value must not decide what becomes of it. */
+START_TEST(hidden_values_decide_no_sign_of_zero) {
+    static const unsigned char allowed[] = {1, 1, 0};
+    const mha_mask mask = {.allowed = allowed, .rank = 2, .dims = {1, 3}};
+    const mha_shape shape = {1, 1, 3, 1, 1};
+    mha_real contexts[2];
+    for (size_t i = 0; i < 2; i++) {
+        const fused_call c = fused_call_new(&shape, &mask, MHA_MODE_STORED, 73);
+        c.q[0] = REAL(1.0);
+        c.k[0] = c.k[2] = c.v[0] = REAL(0.0);
+        c.k[1] = MHA_PRECISION == 32 ? REAL(-69.3) : REAL(-700.0);
+        c.v[1] = -REAL_SMALLEST;
+        c.v[2] = i == 0 ? REAL(-1.0) : REAL(1.0);
+        fused_call_forward(&c);
+        contexts[i] = c.context[0];
+    }
+    assert_arrays_same("context", &contexts[0], &contexts[1], 1);
+}
+END_TEST
+
 TCase *fused_numbers_case(void) {
     TCase *cases = tcase_create("numbers");
     tcase_add_checked_fixture(cases, NULL, arrays_release);
     tcase_add_test(cases, scores_up_to_the_largest_number_are_right);
+    tcase_add_test(cases, values_up_to_the_largest_number_are_right);
+    tcase_add_test(cases, hidden_values_decide_no_sign_of_zero);
     tcase_add_test(cases, large_scores_with_small_gaps_are_right);
     tcase_add_loop_test(cases, huge_scores_have_right_gradients, 0, 2);
     tcase_add_loop_test(cases, what_is_not_finite_shows_as_in_the_readable_wing, 0, 2 * PLACES);

@@ -159,12 +159,14 @@ Suite *reports_machine_suite(void) {
         suite_create(MHA_PRECISION == 32 ? "reports machine (float)" : "reports machine (double)");
     for (wing chosen = WING_REFERENCE; chosen < WINGS; chosen++) {
         TCase *cases = wing_case("machine", chosen);
+        tcase_set_tags(cases, "long");
         tcase_add_checked_fixture(cases, NULL, arrays_release);
         tcase_add_test(cases, training_again_gives_the_same_weights);
         tcase_add_test(cases, denormal_matrices_give_means);
         suite_add_tcase(suite, cases);
     }
     TCase *modes = wing_case_named("modes", WING_STORED);
+    tcase_set_tags(modes, "long");
     tcase_add_checked_fixture(modes, NULL, arrays_release);
     tcase_add_test(modes, modes_train_to_the_same_weights);
     tcase_add_loop_test(modes, weights_that_underflow_take_no_longer, 0, 2);

@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 #include "job.h"
 
 static int say(const char *what) {
@@ -73,7 +77,12 @@ static size_t threads_of_others(void) {
 }
 
 int alone_thread_count(void) {
-    static const struct { size_t asked, expected; } rows[] = {{1, 1}, {3, 3}, {0, 4}};
+#if defined(_OPENMP)
+    const int processors = omp_get_num_procs();
+#else
+    const int processors = 1;
+#endif
+    const struct { size_t asked, expected; } rows[] = {{1, 1}, {0, processors < 2 ? 1 : 2}, {3, 3}};
     const size_t others = threads_of_others();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct job *job = job_make(&wide_shape, MHA_MODE_STORED, rows[i].asked);
@@ -81,8 +90,9 @@ int alone_thread_count(void) {
         const size_t count = thread_count() - others;
         job_free(job);
         if (!ran || count != rows[i].expected) {
-            fprintf(stderr, "threads: %zu threads where %zu were asked for (0: the default, 4)\n",
-                count, rows[i].asked);
+            fprintf(stderr,
+                "threads: %zu threads, not %zu, where %zu were asked for (0: the default)\n", count,
+                rows[i].expected, rows[i].asked);
             return 1;
         }
     }

@@ -6,8 +6,8 @@
 /* The host alone uses threads, then forks: the child computes, on one thread. */
 int alone_host_forks(void);
 
-/* The threads of this process are as many as layers were asked for: 1, then 3, then the default,
- * which the environment sets to 4. */
+/* The threads of this process are as many as layers were asked for: 1, then the default, which the
+ * environment sets to 2, then 3. They never become fewer in every runtime, so the order matters. */
 int alone_thread_count(void);
 
 /* A layer with default threads gives the numbers of one thread, whatever the environment says. */

@@ -44,7 +44,7 @@ END_TEST
 
 #if defined(_OPENMP)
 START_TEST(threads_are_those_asked_for) {
-    run_alone("thread_count", VARIABLES("OMP_NUM_THREADS=4"));
+    run_alone("thread_count", VARIABLES("OMP_NUM_THREADS=2"));
 }
 END_TEST
 #endif

@@ -186,6 +186,7 @@ static mha_status measure_all(const struct arguments *arguments, mha_error *erro
 static void tell_disturbance(double processor, double wall) {
     static const double tolerated = 0.9;
     if (processor < tolerated * wall) {
+        fflush(stdout);
         complain(
             "other programs had the processor for %.0f %% of the time: what is shown is slower "
             "than this machine",

@@ -22,7 +22,7 @@ void bench_write_header(FILE *out, bool tsv) {
         fprintf(out, "%s\n", BENCH_HEADER);
         return;
     }
-    fprintf(out, "%-24s %-13s %-6s %7s %12s %8s %12s\n", columns[0], columns[1], columns[2],
+    fprintf(out, "%-27s %-13s %-6s %7s %12s %8s %12s\n", columns[0], columns[1], columns[2],
         columns[3], columns[4], columns[5], columns[6]);
 }
 
@@ -30,7 +30,7 @@ void bench_write_row(FILE *out, const struct bench_row *row, bool tsv) {
     char shape[BENCH_SHAPE_SIZE];
     bench_shape_format(shape, &row->shape);
     fprintf(out,
-        tsv ? "%s\t%s\t%s\t%zu\t%.3f\t%.3f\t%.2f\n" : "%-24s %-13s %-6s %7zu %12.2f %8.2f %12.1f\n",
+        tsv ? "%s\t%s\t%s\t%zu\t%.3f\t%.3f\t%.2f\n" : "%-27s %-13s %-6s %7zu %12.2f %8.2f %12.1f\n",
         shape, bench_what_name(row->what), mode_name(row->mode), row->threads, row->median_us,
         row->gflops, row->peak_percent);
 }

@@ -37,7 +37,7 @@ static int run(int argc, char **argv) {
         "terminal.\v"
         "  loss    loss and held-out accuracy of runs over the steps\n"
         "  heads   the attention weights of one held-out example, a panel for each head\n"
-        "  bench   what share of its speed the processor reaches, from `mha bench --tsv`\n"
+        "  bench   percent of FMA peak, from files of `mha bench --tsv`\n"
         "\n`mha plot loss --help`, and so on, list the options of each. "
         "Pictures are drawn by gnuplot.",
         children, NULL, NULL};
