@@ -2,8 +2,8 @@
 
 #include "kernels/simd.h"
 
-/* More than latency times units, and no more than there are registers. */
-enum { BURST_SUMS = VECTOR_BYTES == 32 ? 12 : TILE_ROWS > 4 ? 24 : 12 };
+/* More than latency times units, and no more than registers hold and compilers unroll. */
+enum { BURST_SUMS = VECTOR_BYTES == 32 || TILE_ROWS == 4 ? 12 : 16 };
 
 mha_real burst(double *operations, size_t rounds) {
     vec sum[BURST_SUMS];
