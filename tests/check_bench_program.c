@@ -58,7 +58,7 @@ START_TEST(test_table_for_people) {
         "\n\nshape                       what          mode   threads    median_us   gflops "
         "peak_percent\n1,3,5,4,2                   forward       tiled        2 "));
     ck_assert_ptr_nonnull(
-        strstr(outcome.out, "\n1,3,5,4,2                core-backward tiled        2 "));
+        strstr(outcome.out, "\n1,3,5,4,2                   core-backward tiled        2 "));
     ck_assert_ptr_null(strstr(outcome.out, "stored"));
     ck_assert_ptr_null(strchr(outcome.out, '\t'));
     outcome_free(&outcome);

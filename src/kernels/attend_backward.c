@@ -201,7 +201,7 @@ void attend_backward_keys(const attend_backward *task) {
     mha_real *const keys_across = block.dv + ATTEND_KEYS * padded;
     mha_real *const values_across = keys_across + ATTEND_KEYS * d;
     block.weights = values_across + ATTEND_KEYS * d;
-    block.dscores = block.weights + ATTEND_ROWS * ATTEND_KEYS;
+    block.dscores = block.weights + (size_t)ATTEND_ROWS * ATTEND_KEYS;
     const bool queries_finite = !block.select;
     for (size_t s = 0; s < task->keys; s += ATTEND_KEYS) {
         block.begin = task->first + s;

@@ -179,7 +179,7 @@ static void forward_block(const query_block *block, size_t first, size_t rows) {
     for (key_run run = next_run(&seen, 0); run.begin < run.end; run = next_run(&seen, run.end)) {
         score_run(block, &seen, run);
     }
-    mha_real inverse[ATTEND_ROWS];
+    mha_real inverse[ATTEND_ROWS] = {REAL(0.0)};
     softmax_rows(block, inverse, &seen);
     sum_context(block, &seen);
     for (size_t r = 0; r < rows; r++) {

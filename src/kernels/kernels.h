@@ -99,12 +99,12 @@ static inline size_t attend_padded_width(size_t d) {
 
 static inline size_t attend_forward_scratch(size_t S, size_t d) {
     return (ATTEND_ROWS + d) * attend_score_stride(S) +
-           (S + 2 * ATTEND_ROWS) * attend_padded_width(d);
+           (S + (size_t)2 * ATTEND_ROWS) * attend_padded_width(d);
 }
 
 static inline size_t attend_backward_scratch(size_t T, size_t d) {
-    return T + ATTEND_VECTOR + (3 * T + 3 * ATTEND_KEYS) * attend_padded_width(d) +
-           2 * ATTEND_KEYS * (d + ATTEND_ROWS);
+    return T + ATTEND_VECTOR + 3 * (T + ATTEND_KEYS) * attend_padded_width(d) +
+           (size_t)2 * ATTEND_KEYS * (d + ATTEND_ROWS);
 }
 
 typedef struct kernels {

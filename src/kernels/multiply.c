@@ -174,7 +174,7 @@ static void multiply_chunk(
         panels panel = {b + n, p->b.row_step, 0};
         if (p->b.column_step != 1) {
             panel = pack_transposed(packed, b + n * p->b.column_step, p->b.column_step, columns, K);
-        } else if (M > 2 * TILE_ROWS || columns % VECTOR_LANES != 0) {
+        } else if (M > (size_t)2 * TILE_ROWS || columns % VECTOR_LANES != 0) {
             panel = pack_rows(packed, b + n, p->b.row_step, columns, K);
         }
         multiply_panels(p->c + row * p->ldc + n, p->ldc, a, panel, M, columns, K, start);
