@@ -26,8 +26,8 @@ AARCH64_CC  ?= aarch64-linux-gnu-gcc
 AARCH64_RUN ?= qemu-aarch64-static -L /usr/aarch64-linux-gnu
 HAVE_AARCH64 = $(shell command -v $(AARCH64_CC) > /dev/null && command -v $(firstword $(AARCH64_RUN)) > /dev/null && echo yes)
 bits: $(BITS)
-	$(Q)$(if $(filter v3,$(KERNEL_SETS)),$(call bits_build,tile-v4,CPPFLAGS='$(CPPFLAGS) -DMHA_TILE_V4'))
-	$(Q)$(if $(HAVE_AARCH64),$(call bits_build,aarch64,CC=$(AARCH64_CC) PKG_CONFIG=:))
+	+$(Q)$(if $(filter v3,$(KERNEL_SETS)),$(call bits_build,tile-v4,CPPFLAGS='$(CPPFLAGS) -DMHA_TILE_V4'))
+	+$(Q)$(if $(HAVE_AARCH64),$(call bits_build,aarch64,CC=$(AARCH64_CC) PKG_CONFIG=:))
 	$(Q)$(if $(filter v3,$(KERNEL_SETS)),TILE_V4='$(BUILD)/bits/tile-v4/bits/program') \
 	  $(if $(HAVE_AARCH64),AARCH64='$(AARCH64_RUN) $(BUILD)/bits/aarch64/bits/program') \
 	  sh tests/bits/run.sh $(BUILD)/bits/many $(BITS) $(MANY_TRAININGS) $(THREAD_COUNTS)

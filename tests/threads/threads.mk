@@ -20,7 +20,7 @@ sanitize-thread:
 thread-sanitized: $(BUILD)/check-threads $(BUILD)/mha
 	$(Q)$(TEST_ENVIRONMENT) TSAN_OPTIONS='$(ARCHER)' CK_EXCLUDE_TAGS=nested $(abspath $<)
 	$(Q)rm -rf $(BUILD)/run
-	$(Q)$(TEST_ENVIRONMENT) TSAN_OPTIONS='$(ARCHER)' $(BUILD)/mha train reverse --steps 20 --batch 16 --target-length 40 --width 64 \
+	$(Q)$(TEST_ENVIRONMENT) TSAN_OPTIONS='$(ARCHER)' $(BUILD)/mha train reverse --steps 5 --batch 32 --target-length 64 --width 80 \
 	  --threads 2 --quiet -o $(BUILD)/run
 
 -include $(THREADS_OBJ:.o=.d)
