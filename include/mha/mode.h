@@ -29,7 +29,7 @@ mha_status mha_isa(const char **name, mha_error *error);
 
 /* The threads that work of this process is shared among when a layer is asked for 0: what OpenMP
  * says (OMP_NUM_THREADS), but no more than the processors there are, since threads wait for each
- * other awake; 1 in a library without OpenMP. */
+ * other awake; 1 in a library without OpenMP, and in a process forked after it was loaded. */
 size_t mha_default_threads(void);
 
 MHA_DECLARATIONS_END

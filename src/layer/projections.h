@@ -25,4 +25,26 @@ void project_value_backward(const mha_pass *pass, const mha_real *dresult);
 void project_output_forward(mha_real *result, const mha_pass *pass);
 void project_output_backward(const mha_pass *pass, const mha_real *dresult);
 
+/* Their entries in a table of stages. */
+#define PROJECT_QUERY                                                                              \
+    {                                                                                              \
+        "project_query", MHA_Q, 0, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ),     \
+            false, project_query_forward, project_query_backward                                   \
+    }
+#define PROJECT_KEY                                                                                \
+    {                                                                                              \
+        "project_key", MHA_K, 0, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK),     \
+            true, project_key_forward, project_key_backward                                        \
+    }
+#define PROJECT_VALUE                                                                              \
+    {                                                                                              \
+        "project_value", MHA_V, 0, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV),   \
+            true, project_value_forward, project_value_backward                                    \
+    }
+#define PROJECT_OUTPUT                                                                             \
+    {                                                                                              \
+        "project_output", MHA_OUTPUT, 0, BIT(MHA_CONTEXT) | BIT(MHA_WO),                           \
+            BIT(MHA_CONTEXT) | BIT(MHA_WO), false, project_output_forward, project_output_backward \
+    }
+
 #endif

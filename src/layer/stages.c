@@ -100,12 +100,9 @@ static void context_backward(const mha_pass *pass, const mha_real *dresult) {
 }
 
 const mha_stage mha_stages[MHA_STAGE_COUNT] = {
-    {"project_query", MHA_Q, 0, BIT(MHA_QUERY) | BIT(MHA_WQ), BIT(MHA_QUERY) | BIT(MHA_WQ), false,
-        project_query_forward, project_query_backward},
-    {"project_key", MHA_K, 0, BIT(MHA_SOURCE) | BIT(MHA_WK), BIT(MHA_SOURCE) | BIT(MHA_WK), true,
-        project_key_forward, project_key_backward},
-    {"project_value", MHA_V, 0, BIT(MHA_SOURCE) | BIT(MHA_WV), BIT(MHA_SOURCE) | BIT(MHA_WV), true,
-        project_value_forward, project_value_backward},
+    PROJECT_QUERY,
+    PROJECT_KEY,
+    PROJECT_VALUE,
     {"split_query", MHA_Q_HEADS, 0, BIT(MHA_Q), 0, false, split_query_forward,
         split_query_backward},
     {"split_key", MHA_K_HEADS, 0, BIT(MHA_K), 0, false, split_key_forward, split_key_backward},
@@ -121,6 +118,5 @@ const mha_stage mha_stages[MHA_STAGE_COUNT] = {
         BIT(MHA_ATTENTION_WEIGHTS) | BIT(MHA_V_HEADS), true, context_forward, context_backward},
     {"combine", MHA_CONTEXT, 0, BIT(MHA_CONTEXT_HEADS), 0, false, combine_forward,
         combine_backward},
-    {"project_output", MHA_OUTPUT, 0, BIT(MHA_CONTEXT) | BIT(MHA_WO),
-        BIT(MHA_CONTEXT) | BIT(MHA_WO), false, project_output_forward, project_output_backward},
+    PROJECT_OUTPUT,
 };
