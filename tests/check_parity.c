@@ -44,7 +44,7 @@ static const struct {
     {MHA_KERNEL_FUSED, MHA_MODE_TILED}};
 
 static size_t count_of(mha_value value, const mha_shape *shape) {
-    return mha_value_shape_of(value, shape).count;
+    return mha_value_count(value, shape);
 }
 
 static double *allocate(size_t count) {

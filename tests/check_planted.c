@@ -92,7 +92,7 @@ END_TEST
 /* A mask dropped by the mask stage itself does not show in the layer, where softmax weights of 0
  * hide it; it shows where the stage is checked alone. */
 static void everything_passes(const mha_pass *pass, const mha_real *dresult) {
-    for (size_t i = 0; i < mha_value_shape_of(MHA_SCALED, &pass->shape).count; i++) {
+    for (size_t i = 0; i < mha_value_count(MHA_SCALED, &pass->shape); i++) {
         pass->gradient[MHA_SCALED][i] += dresult[i];
     }
 }

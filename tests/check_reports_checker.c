@@ -83,7 +83,7 @@ START_TEST(tiny_and_huge_inputs_pass) {
 END_TEST
 
 static void scale_backward_without_scale(const mha_pass *pass, const double *dresult) {
-    const size_t count = mha_value_shape_of(MHA_SCORES, &pass->shape).count;
+    const size_t count = mha_value_count(MHA_SCORES, &pass->shape);
     double *const dscores = pass->gradient[MHA_SCORES];
     for (size_t i = 0; dscores != NULL && i < count; i++) {
         dscores[i] += dresult[i];

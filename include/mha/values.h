@@ -55,5 +55,9 @@ typedef struct mha_value_shape {
 /* Name and sizes of a value under a shape that passed mha_shape_check. */
 mha_value_shape mha_value_shape_of(mha_value value, const mha_shape *shape);
 
+/* Its count, or its name, alone. */
+size_t mha_value_count(mha_value value, const mha_shape *shape);
+const char *mha_value_name(mha_value value);
+
 MHA_DECLARATIONS_END
 #endif

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* *product = a * b; false, and *product untouched, when that does not fit. */
-static inline bool size_multiply(size_t *product, size_t a, size_t b) {
+/* *result = a * b; false, and *result untouched, when that does not fit. */
+static inline bool size_multiply(size_t *result, size_t a, size_t b) {
     if (b != 0 && a > SIZE_MAX / b) {
         return false;
     }
-    *product = a * b;
+    *result = a * b;
     return true;
 }
 
@@ -21,6 +21,10 @@ static inline bool size_add(size_t *sum, size_t a, size_t b) {
     }
     *sum = a + b;
     return true;
+}
+
+static inline size_t size_least(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
 #endif

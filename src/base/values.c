@@ -57,3 +57,15 @@ mha_value_shape mha_value_shape_of(mha_value value, const mha_shape *shape) {
     }
     return result;
 }
+
+size_t mha_value_count(mha_value value, const mha_shape *shape) {
+    size_t count = 1;
+    for (const char *axis = value_table[value].axes; *axis != '\0'; axis++) {
+        count *= axis_size(*axis, shape);
+    }
+    return count;
+}
+
+const char *mha_value_name(mha_value value) {
+    return value_table[value].name;
+}

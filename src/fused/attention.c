@@ -1,4 +1,5 @@
 #include "base/parallel.h"
+#include "base/size.h"
 #include "fused/fused.h"
 #include "kernels/kernels.h"
 
@@ -13,10 +14,6 @@ typedef struct forward_work {
 } forward_work;
 
 enum { FORWARD_ROWS = 8 * ATTEND_ROWS }; /* of a task, which packs all keys of its head */
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* Head h of sample b of a (B,L,D) array. */
 static size_t head_offset(const mha_shape *shape, size_t b, size_t h, size_t length) {
@@ -47,13 +44,13 @@ static void forward_task(const void *work, size_t task, size_t thread) {
     const attend_head of = head_of(w->q, w->k, w->v, w->mask, shape, head);
     kernels_get()->attend_forward(&(attend_forward){.head = of,
         .first = first,
-        .rows = least(FORWARD_ROWS, T - first),
+        .rows = size_least(FORWARD_ROWS, T - first),
         .context = w->context + head_offset(shape, of.b, of.h, T),
         .weights = saved->weights == NULL ? NULL : saved->weights + head * T * S,
         .row_maximum = saved->row_maximum == NULL ? NULL : saved->row_maximum + head * T,
         .row_inverse_sum =
             saved->row_inverse_sum == NULL ? NULL : saved->row_inverse_sum + head * T,
-        .scratch = w->fused->scratch + thread * w->fused->scratch_each});
+        .scratch = fused_scratch(w->fused, thread)});
 }
 
 static double pair_operations(const mha_shape *shape, double each) {
@@ -115,7 +112,7 @@ static void backward_task(const void *work, size_t task, size_t thread) {
     const bool stored = saved->weights != NULL;
     kernels_get()->attend_backward(&(attend_backward){.head = of,
         .first = first,
-        .keys = first < S ? least(w->group_keys, S - first) : 0,
+        .keys = first < S ? size_least(w->group_keys, S - first) : 0,
         .dq = dq == NULL ? NULL : dq + target,
         .dk = w->dk == NULL ? NULL : w->dk + source,
         .dv = w->dv == NULL ? NULL : w->dv + source,
@@ -124,7 +121,7 @@ static void backward_task(const void *work, size_t task, size_t thread) {
         .weights = stored ? saved->weights + head * T * S : NULL,
         .row_maximum = stored ? NULL : saved->row_maximum + head * T,
         .row_inverse_sum = stored ? NULL : saved->row_inverse_sum + head * T,
-        .scratch = w->fused->scratch + thread * w->fused->scratch_each});
+        .scratch = fused_scratch(w->fused, thread)});
 }
 
 enum { SUM_COUNT = 16384 }; /* numbers of dq that a task adds up */
@@ -133,7 +130,7 @@ static void add_groups(const void *work, size_t task, size_t thread) {
     (void)thread;
     const backward_work *const w = work;
     const size_t count = query_count(w->shape), begin = task * SUM_COUNT;
-    const size_t end = least(begin + SUM_COUNT, count);
+    const size_t end = size_least(begin + SUM_COUNT, count);
     for (size_t group = 1; group < w->groups; group++) {
         const mha_real *const partial = group_queries(w, group);
         for (size_t i = begin; i < end; i++) {

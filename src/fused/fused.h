@@ -19,6 +19,10 @@ struct mha_fused {
     size_t scratch_each;
 };
 
+static inline mha_real *fused_scratch(const mha_fused *fused, size_t thread) {
+    return fused->scratch + thread * fused->scratch_each;
+}
+
 /* Into how many groups backward cuts S keys; each has its own sum of dq. By S alone, so that how many
  * threads there are, or samples, shows in no result. */
 size_t fused_key_groups(size_t source_length);

@@ -47,7 +47,12 @@ static bool scratch_numbers(size_t *numbers, const mha_shape *shape) {
         return false;
     }
     const size_t forward = attend_forward_scratch(S, d), backward = attend_backward_scratch(T, d);
-    const size_t larger = forward > backward ? forward : backward;
+    const size_t rows = S > T ? S : T;
+    /* Of a chunk at most, which a batch of one with long rows fills as well as a large batch. */
+    const size_t products =
+        product_scratch(shape->width, rows * size_least(shape->batch, PRODUCT_CHUNK));
+    const size_t most_of_pass = forward > backward ? forward : backward;
+    const size_t larger = most_of_pass > products ? most_of_pass : products;
     *numbers = memory_round_up(larger * sizeof(mha_real) + MEMORY_ALIGNMENT) / sizeof(mha_real);
     return true;
 }

@@ -5,6 +5,7 @@
 #define KERNELS_KERNELS_H
 
 #include "base/real.h"
+#include "base/wide_sum.h"
 
 #define kernels          MHA_NAME(kernels)
 #define kernels_get      MHA_NAME(kernels_get)
@@ -18,6 +19,9 @@
 #define attend_head     MHA_NAME(attend_head)
 #define attend_forward  MHA_NAME(attend_forward)
 #define attend_backward MHA_NAME(attend_backward)
+#define sgd_factors     MHA_NAME(sgd_factors)
+#define sgd_entry       MHA_NAME(sgd_entry)
+#define sgd_updated     MHA_NAME(sgd_updated)
 
 /* Names of what is compiled for each instruction set. */
 #define KERNEL_JOIN(set, name) MHA_NAME(set##_##name)
@@ -38,17 +42,29 @@ typedef enum product_start {
                           a long sum loses less this way */
 } product_start;
 
-enum { PRODUCT_CHUNK = 128 };
+enum {
+    PRODUCT_CHUNK = 128,
+    PACKED_COLUMNS = 128, /* columns of B that a chunk of A^T B packs at a time */
+    COPIED_ROWS = 48, /* and rows of C for which A^T is copied: with a panel in the first cache */
+    MOST_PANEL = 64   /* the widest panel */
+};
 
 /* C (M,N), row-major with rows ldc apart, of A (M,K) and B (K,N). The steps of A and of B: one of
- * the two is 1. */
+ * the two is 1, and for A^T, where the row step of A is, the column step of B is 1 too. */
 typedef struct product {
     mha_real *c;
     size_t ldc;
     operand a, b;
     size_t M, N, K;
     product_start start;
+    mha_real *scratch; /* product_scratch numbers for A^T, else not used */
 } product;
+
+static inline size_t product_scratch(size_t N, size_t K) {
+    const size_t columns = (N + MOST_PANEL - 1) / MOST_PANEL * MOST_PANEL;
+    return (K < PRODUCT_CHUNK ? K : PRODUCT_CHUNK) *
+           ((columns < PACKED_COLUMNS ? columns : PACKED_COLUMNS) + COPIED_ROWS);
+}
 
 /* One head h of one sample b. Row t of q, k, v starts `stride` numbers behind row t - 1. */
 typedef struct attend_head {
@@ -107,11 +123,41 @@ static inline size_t attend_backward_scratch(size_t T, size_t d) {
            (size_t)2 * ATTEND_KEYS * (d + ATTEND_ROWS);
 }
 
+/* The options of a step of gradient descent in the precision of the weights. */
+typedef struct sgd_factors {
+    mha_real clip; /* k = min(1, clip / norm) */
+    mha_real decay, momentum, rate;
+    bool nesterov;
+} sgd_factors;
+
+typedef struct sgd_entry {
+    mha_real weight, velocity;
+} sgd_entry;
+
+/* g = k dw + decay w;   v = momentum v + g;   w -= lr (nesterov ? g + momentum v : v) */
+static inline sgd_entry sgd_updated(
+    mha_real weight, mha_real velocity, mha_real gradient, const sgd_factors *f) {
+    const mha_real g = f->clip * gradient + f->decay * weight;
+    const mha_real v = f->momentum * velocity + g;
+    const mha_real w = weight - f->rate * (f->nesterov ? g + f->momentum * v : v);
+    return (sgd_entry){w, v};
+}
+
 typedef struct kernels {
     void (*multiply)(const product *p);
     void (*transpose)(mha_real *y, const mha_real *x, size_t rows, size_t columns);
     void (*attend_forward)(const attend_forward *task);
     void (*attend_backward)(const attend_backward *task);
+    void (*add_squares)(wide_sum *sum, const mha_real *x, size_t count); /* sum += x^2 */
+    /* sum += (x - y)^2, dx += factor (x - y) unless dx is NULL, of the rows that count: counted (rows) is
+     * not 0 there, or NULL for all */
+    void (*add_errors)(wide_sum *sum, mha_real *dx, const mha_real *x, const mha_real *y,
+        mha_real factor, const unsigned char *counted, size_t rows, size_t features);
+    /* Whether no weight and no velocity would become NaN or infinite, and the update of all. */
+    bool (*sgd_stays_finite)(const mha_real *weights, const mha_real *velocity,
+        const mha_real *gradients, size_t count, const sgd_factors *factors);
+    void (*sgd_update)(mha_real *weights, mha_real *velocity, const mha_real *gradients,
+        size_t count, const sgd_factors *factors);
     mha_real (*fma_burst)(double *operations, size_t rounds);
 } kernels;
 

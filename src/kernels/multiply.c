@@ -1,5 +1,7 @@
 #include "kernels/multiply.h"
 
+#include "base/size.h"
+
 /* C (M, vectors of columns) of A (M,K), whose steps are given, and one panel of B (K, the same columns),
  * rows ldb apart. Rows that TILE_ROWS leaves over go into tiles of 8, 4, 2 and 1. */
 KERNEL_INLINE void tile_rows(mha_real *c, size_t ldc, const mha_real *a, size_t a_row,
@@ -141,15 +143,20 @@ panels pack_rows(mha_real *packed, const mha_real *b, size_t ldb, size_t N, size
     return (panels){packed, TILE_COLUMNS, TILE_COLUMNS * K};
 }
 
-/* packed[k][j] = x[j * ldx + k] */
+/* packed[k][j] = x[j * ldx + k], zeros from column `columns` on */
 static void pack_panel_transposed(
     mha_real *packed, const mha_real *x, size_t ldx, size_t columns, size_t K) {
-    for (size_t j = 0; j < columns; j++) {
-        for (size_t k = 0; k < K; k++) {
-            packed[k * TILE_COLUMNS + j] = x[j * ldx + k];
+    for (size_t j = 0; j < TILE_COLUMNS; j += VECTOR_LANES) {
+        const size_t rows = j < columns ? columns - j : 0;
+        for (size_t k = 0; k < K; k += VECTOR_LANES) {
+            const size_t high = K - k < VECTOR_LANES ? K - k : VECTOR_LANES;
+            vec block[VECTOR_LANES];
+            vec_load_transposed(block, x + j * ldx + k, ldx, rows, high);
+            for (size_t i = 0; i < high; i++) {
+                vec_store(packed + (k + i) * TILE_COLUMNS + j, block[i]);
+            }
         }
     }
-    fill_panel(packed, columns, K);
 }
 
 panels pack_transposed(mha_real *packed, const mha_real *x, size_t ldx, size_t N, size_t K) {
@@ -160,38 +167,77 @@ panels pack_transposed(mha_real *packed, const mha_real *x, size_t ldx, size_t N
     return (panels){packed, TILE_COLUMNS, TILE_COLUMNS * K};
 }
 
-/* Rows of C that a copy of A^T serves: with the panel of B it stays in the first cache, or nearly so. */
-enum { COPIED_ROWS = 48 };
-
 /* One chunk of k. A panel of B is copied where more than a few rows of A meet it, or where it is not
  * readable as it is. */
-static void multiply_chunk(
-    const product *p, operand a, size_t k, size_t K, size_t row, size_t M, product_start start) {
+static void multiply_chunk(const product *p, size_t k, size_t K, product_start start) {
     mha_real packed[PRODUCT_CHUNK * TILE_COLUMNS];
+    const operand a = {p->a.at + k, p->a.row_step, 1};
     const mha_real *const b = p->b.at + k * p->b.row_step;
     for (size_t n = 0; n < p->N; n += TILE_COLUMNS) {
         const size_t columns = p->N - n < TILE_COLUMNS ? p->N - n : TILE_COLUMNS;
         panels panel = {b + n, p->b.row_step, 0};
         if (p->b.column_step != 1) {
             panel = pack_transposed(packed, b + n * p->b.column_step, p->b.column_step, columns, K);
-        } else if (M > (size_t)2 * TILE_ROWS || columns % VECTOR_LANES != 0) {
+        } else if (p->M > (size_t)2 * TILE_ROWS || columns % VECTOR_LANES != 0) {
             panel = pack_rows(packed, b + n, p->b.row_step, columns, K);
         }
-        multiply_panels(p->c + row * p->ldc + n, p->ldc, a, panel, M, columns, K, start);
+        multiply_panels(p->c + n, p->ldc, a, panel, p->M, columns, K, start);
     }
 }
 
-/* The same for A^T, a weight gradient's: rows of A stand far apart in memory, so that a tile meets them in a
- * copy. */
-static void multiply_chunk_transposed(const product *p, size_t k, size_t K, product_start start) {
-    mha_real copy[PRODUCT_CHUNK * COPIED_ROWS];
-    for (size_t row = 0; row < p->M; row += COPIED_ROWS) {
-        const size_t M = p->M - row < COPIED_ROWS ? p->M - row : COPIED_ROWS;
-        for (size_t i = 0; i < K; i++) {
-            memcpy(copy + i * COPIED_ROWS, p->a.at + row + (k + i) * p->a.column_step,
-                M * sizeof *copy);
+/* Rows of an operand that will be read soon. */
+typedef struct ahead {
+    const mha_real *at;
+    size_t step, rows, columns;
+} ahead;
+
+/* Fetches one of so many parts into the second cache. */
+static void fetch(const ahead *next, size_t part, size_t parts) {
+    enum { LINE = 64 / sizeof(mha_real) };
+    for (size_t r = part * next->rows / parts; r < (part + 1) * next->rows / parts; r++) {
+        for (size_t i = 0; i < next->columns; i += LINE) {
+            __builtin_prefetch(next->at + r * next->step + i, 0, 2);
         }
-        multiply_chunk(p, (operand){copy, 1, COPIED_ROWS}, k, K, row, M, start);
+    }
+}
+
+/* The columns from n on of one chunk of A^T B, B by panels. Rows of A stand far apart in memory: tiles meet COPIED_ROWS
+ * columns of it in a copy, and while they do, those that come next are fetched, and B of the next chunk. */
+static void multiply_group(
+    const product *p, panels b, size_t n, size_t columns, size_t k, size_t K, product_start start) {
+    mha_real *const copy = p->scratch + K * whole_panels(columns);
+    const size_t parts = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS, after = k + K;
+    const size_t chunk = size_least(p->K - after, PRODUCT_CHUNK);
+    const size_t blocks = (p->M + COPIED_ROWS - 1) / COPIED_ROWS;
+    const ahead next_b = {p->b.at + after * p->b.row_step + n, p->b.row_step, chunk, columns};
+    for (size_t block = 0; block < blocks; block++) {
+        const size_t row = block * COPIED_ROWS, M = size_least(p->M - row, COPIED_ROWS);
+        const mha_real *const a = p->a.at + k * p->a.column_step + row;
+        for (size_t i = 0; i < K; i++) {
+            memcpy(copy + i * COPIED_ROWS, a + i * p->a.column_step, M * sizeof *copy);
+        }
+        ahead next_a = {a + M, p->a.column_step, K, size_least(p->M - row - M, COPIED_ROWS)};
+        if (block + 1 == blocks) {
+            next_a = (ahead){p->a.at + after * p->a.column_step, p->a.column_step, chunk,
+                size_least(p->M, COPIED_ROWS)};
+        }
+        for (size_t i = 0; i < parts; i++) {
+            const size_t at = i * TILE_COLUMNS;
+            fetch(&next_a, i, parts);
+            fetch(&next_b, block * parts + i, blocks * parts);
+            multiply_panels(p->c + row * p->ldc + n + at, p->ldc, (operand){copy, 1, COPIED_ROWS},
+                panels_from(b, 0, at), M, size_least(columns - at, TILE_COLUMNS), K, start);
+        }
+    }
+}
+
+/* One chunk for A^T, a weight gradient's. */
+static void multiply_chunk_transposed(const product *p, size_t k, size_t K, product_start start) {
+    for (size_t n = 0; n < p->N; n += PACKED_COLUMNS) {
+        const size_t columns = size_least(p->N - n, PACKED_COLUMNS);
+        const mha_real *const b = p->b.at + k * p->b.row_step + n;
+        multiply_group(
+            p, pack_rows(p->scratch, b, p->b.row_step, columns, K), n, columns, k, K, start);
     }
 }
 
@@ -200,8 +246,7 @@ void multiply_matrices(const product *p) {
     for (size_t k = 0; k < p->K; k += PRODUCT_CHUNK) {
         const size_t chunk = p->K - k < PRODUCT_CHUNK ? p->K - k : PRODUCT_CHUNK;
         if (p->a.column_step == 1) {
-            const operand a = {p->a.at + k, p->a.row_step, 1};
-            multiply_chunk(p, a, k, chunk, 0, p->M, start);
+            multiply_chunk(p, k, chunk, start);
         } else {
             multiply_chunk_transposed(p, k, chunk, start);
         }

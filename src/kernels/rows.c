@@ -50,43 +50,30 @@ bool all_finite(const mha_real *x, size_t count) {
     return wrong == 0;
 }
 
-/* All ones in the first `count` lanes. */
-static vec_bits first_lanes(size_t count) {
-    lane_bits lane[VECTOR_LANES];
-    for (size_t i = 0; i < VECTOR_LANES; i++) {
-        lane[i] = i < count ? -1 : 0;
-    }
-    vec_bits mask;
-    memcpy(&mask, lane, sizeof mask);
-    return mask;
-}
-
-/* A whole vector is read where only its first lanes are wanted as long as a next row stands behind it. */
 void copy_rows(
     mha_real *copy, size_t padded, const mha_real *x, size_t stride, size_t rows, size_t d) {
     const size_t whole = d / VECTOR_LANES * VECTOR_LANES;
-    const vec_bits wanted = first_lanes(d - whole);
-    const size_t masked = whole < d && stride >= VECTOR_LANES && rows > 0 ? rows - 1 : 0;
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = 0; i < whole; i += VECTOR_LANES) {
             vec_store(copy + r * padded + i, vec_load(x + r * stride + i));
         }
-        if (r < masked) {
-            const vec_bits rest = (vec_bits)vec_load(x + r * stride + whole);
-            vec_store(copy + r * padded + whole, (vec)(rest & wanted));
-            continue;
-        }
-        for (size_t i = whole; i < padded; i++) {
-            copy[r * padded + i] = i < d ? x[r * stride + i] : REAL(0.0);
+        if (whole < d) {
+            vec_store(copy + r * padded + whole, vec_load_first(x + r * stride + whole, d - whole));
         }
     }
 }
 
 void add_rows(
     mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows, size_t d) {
+    const size_t whole = d / VECTOR_LANES * VECTOR_LANES, rest = d - whole;
     for (size_t r = 0; r < rows; r++) {
-        for (size_t i = 0; i < d; i++) {
-            y[r * stride + i] += copy[r * padded + i];
+        mha_real *const to = y + r * stride;
+        for (size_t i = 0; i < whole; i += VECTOR_LANES) {
+            vec_store(to + i, vec_load(to + i) + vec_load(copy + r * padded + i));
+        }
+        if (rest > 0) {
+            vec_store_first(to + whole,
+                vec_load_first(to + whole, rest) + vec_load(copy + r * padded + whole), rest);
         }
     }
 }

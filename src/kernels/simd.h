@@ -83,15 +83,45 @@ KERNEL_INLINE void vec_store(mha_real *at, vec x) {
     *(vec_at *)at = x;
 }
 
+#if defined(SIMD_AVX2)
+/* All ones in the first `count` lanes of 32 bytes. */
+KERNEL_INLINE __m256i first_lanes(size_t count) {
+    static const lane_bits lanes[2 * VECTOR_LANES] = {
+#if MHA_PRECISION == 32
+        -1,
+        -1,
+        -1,
+        -1,
+        -1,
+        -1,
+        -1,
+        -1
+#else
+        -1,
+        -1,
+        -1,
+        -1
+#endif
+    };
+    return _mm256_loadu_si256((const __m256i *)(const void *)(lanes + VECTOR_LANES - count));
+}
+#endif
+
 /* The first `count` numbers of a vector, and zeros: fewer than VECTOR_LANES. */
 KERNEL_INLINE vec vec_load_first(const mha_real *at, size_t count) {
 #if defined(SIMD_AVX512) && MHA_PRECISION == 32
     return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), at);
 #elif defined(SIMD_AVX512)
     return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), at);
+#elif defined(SIMD_AVX2) && MHA_PRECISION == 32
+    return (vec)_mm256_maskload_ps(at, first_lanes(count));
+#elif defined(SIMD_AVX2)
+    return (vec)_mm256_maskload_pd(at, first_lanes(count));
 #else
     vec x = {REAL(0.0)};
-    memcpy(&x, at, count * sizeof *at);
+    for (size_t i = 0; i < count; i++) {
+        x[i] = at[i];
+    }
     return x;
 #endif
 }
@@ -101,8 +131,14 @@ KERNEL_INLINE void vec_store_first(mha_real *at, vec x, size_t count) {
     _mm512_mask_storeu_ps(at, (__mmask16)((1u << count) - 1), (__m512)x);
 #elif defined(SIMD_AVX512)
     _mm512_mask_storeu_pd(at, (__mmask8)((1u << count) - 1), (__m512d)x);
+#elif defined(SIMD_AVX2) && MHA_PRECISION == 32
+    _mm256_maskstore_ps(at, first_lanes(count), (__m256)x);
+#elif defined(SIMD_AVX2)
+    _mm256_maskstore_pd(at, first_lanes(count), (__m256d)x);
 #else
-    memcpy(at, &x, count * sizeof *at);
+    for (size_t i = 0; i < count; i++) {
+        at[i] = x[i];
+    }
 #endif
 }
 
@@ -215,6 +251,62 @@ KERNEL_INLINE mha_real lanes_max(vec largest[LANE_VECTORS]) {
 #endif
     most = vec_max(vec_upper(most, 1), most);
     return most[0];
+}
+
+/* One step of a transposition: y_i and y_(i+h) exchange the lanes where their numbers differ in bit h. */
+#if VECTOR_BYTES / (MHA_PRECISION / 8) == 16
+#define LANE_LIST(of, h)                                                                           \
+    of(0, h), of(1, h), of(2, h), of(3, h), of(4, h), of(5, h), of(6, h), of(7, h), of(8, h),      \
+        of(9, h), of(10, h), of(11, h), of(12, h), of(13, h), of(14, h), of(15, h)
+#elif VECTOR_BYTES / (MHA_PRECISION / 8) == 8
+#define LANE_LIST(of, h)                                                                           \
+    of(0, h), of(1, h), of(2, h), of(3, h), of(4, h), of(5, h), of(6, h), of(7, h)
+#elif VECTOR_BYTES / (MHA_PRECISION / 8) == 4
+#define LANE_LIST(of, h) of(0, h), of(1, h), of(2, h), of(3, h)
+#else
+#define LANE_LIST(of, h) of(0, h), of(1, h)
+#endif
+#define LANE_OF_FIRST(j, h)  (((j) & (h)) != 0 ? VECTOR_LANES + (j) - (h) : (j))
+#define LANE_OF_SECOND(j, h) (((j) & (h)) != 0 ? VECTOR_LANES + (j) : (j) + (h))
+#define TRANSPOSE_STEP(y, h)                                                                       \
+    for (size_t i = 0; i < VECTOR_LANES; i++) {                                                    \
+        if ((i & (h)) == 0) {                                                                      \
+            const vec first = (y)[i], second = (y)[i + (h)];                                       \
+            (y)[i] = __builtin_shufflevector(first, second, LANE_LIST(LANE_OF_FIRST, h));          \
+            (y)[i + (h)] = __builtin_shufflevector(first, second, LANE_LIST(LANE_OF_SECOND, h));   \
+        }                                                                                          \
+    }
+
+/* y[i][j] and y[j][i] exchanged. */
+KERNEL_INLINE void vec_transpose(vec y[VECTOR_LANES]) {
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 16
+    TRANSPOSE_STEP(y, 8)
+#endif
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 8
+    TRANSPOSE_STEP(y, 4)
+#endif
+#if VECTOR_BYTES / (MHA_PRECISION / 8) >= 4
+    TRANSPOSE_STEP(y, 2)
+#endif
+    TRANSPOSE_STEP(y, 1)
+}
+
+/* Rows j and columns k of x (rows,columns), rows ldx apart, VECTOR_LANES each, as columns and rows; zeros where x
+ * ends. */
+KERNEL_INLINE void vec_load_transposed(
+    vec y[VECTOR_LANES], const mha_real *x, size_t ldx, size_t rows, size_t columns) {
+    if (rows >= VECTOR_LANES && columns >= VECTOR_LANES) {
+        for (size_t j = 0; j < VECTOR_LANES; j++) {
+            y[j] = vec_load(x + j * ldx);
+        }
+    } else {
+        for (size_t j = 0; j < VECTOR_LANES; j++) {
+            y[j] = j >= rows                 ? vec_all(REAL(0.0))
+                   : columns >= VECTOR_LANES ? vec_load(x + j * ldx)
+                                             : vec_load_first(x + j * ldx, columns);
+        }
+    }
+    vec_transpose(y);
 }
 
 /* `count` rounded up to whole vectors, and to whole groups of LANES. */

@@ -6,6 +6,8 @@
 #include "kernels/simd.h"
 
 _Static_assert(ATTEND_KEYS % TILE_COLUMNS == 0, "whole panels make a tile of attention");
+_Static_assert(PACKED_COLUMNS % TILE_COLUMNS == 0, "and a group of packed columns");
+_Static_assert(MOST_PANEL % TILE_COLUMNS == 0, "of which none is wider");
 _Static_assert((size_t)VECTOR_LANES <= ATTEND_VECTOR, "padded rows hold whole vectors");
 
 /* C (rows, vectors of columns) of A (rows,K) and B (K, the same columns); rows and vectors are

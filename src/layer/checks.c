@@ -19,7 +19,7 @@ static void add_bytes(span_list *list, const char *name, const void *at, size_t 
 
 static void add(span_list *list, const char *name, const mha_real *at, mha_value value,
     const mha_shape *shape) {
-    add_bytes(list, name, at, mha_value_shape_of(value, shape).count * sizeof *at);
+    add_bytes(list, name, at, mha_value_count(value, shape) * sizeof *at);
 }
 
 static bool overlaps(const span *a, const span *b) {
@@ -190,7 +190,7 @@ static void add_mask(span_list *list, const mha_mask *mask, const mha_shape *sha
 static void add_weights(span_list *list, const mha_shape *shape, const mha_real *const *weights) {
     for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
         const mha_value value = (mha_value)(MHA_FIRST_WEIGHT + i);
-        add(list, mha_value_shape_of(value, shape).name, weights[i], value, shape);
+        add(list, mha_value_name(value), weights[i], value, shape);
     }
 }
 

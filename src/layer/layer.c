@@ -158,7 +158,7 @@ static void prepare_gradients(mha_pass *pass, mha_layer *layer) {
         mha_real *const gradient = wanted ? layer->gradient[stage->result] : NULL;
         pass->gradient[stage->result] = gradient;
         if (gradient != NULL) {
-            const size_t count = mha_value_shape_of(stage->result, &pass->shape).count;
+            const size_t count = mha_value_count(stage->result, &pass->shape);
             memset(gradient, 0, count * sizeof *gradient);
         }
     }

@@ -36,7 +36,7 @@ static bool carve(size_t *bytes, mha_real *value[MHA_VALUE_COUNT], mha_real *blo
             value[i] = block + *bytes / sizeof *block;
         }
         const size_t entry =
-            memory_round_up(mha_value_shape_of((mha_value)i, shape).count * sizeof(mha_real));
+            memory_round_up(mha_value_count((mha_value)i, shape) * sizeof(mha_real));
         if (!size_add(bytes, *bytes, entry)) {
             return false;
         }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "learn/wide_sum.h"
+#include "kernels/kernels.h"
 
 /* Sums over rows are wide; what one row contributes is computed in the precision of the file. */
 
@@ -17,22 +17,6 @@ static size_t counted_rows(const unsigned char *counted, size_t rows) {
     return count;
 }
 
-/* The sum with (x - y)^2 of a row. */
-static wide_sum add_squares(wide_sum sum, const mha_real *x, const mha_real *y, size_t features) {
-    size_t i = 0;
-    for (; i + WIDE_LANES <= features; i += WIDE_LANES) {
-        for (size_t j = 0; j < WIDE_LANES; j++) {
-            const wide difference = (wide)(x[i + j] - y[i + j]);
-            sum.lane[j] += difference * difference;
-        }
-    }
-    for (size_t j = 0; i + j < features; j++) {
-        const wide difference = (wide)(x[i + j] - y[i + j]);
-        sum.lane[j] += difference * difference;
-    }
-    return sum;
-}
-
 /* loss = sum (prediction - target)^2 / n over the n = counted * features entries that count,
  * d(loss)/d(prediction) = 2 (prediction - target) / n. */
 wide mha_mse_loss(mha_real *dprediction, const mha_real *prediction, const mha_real *target,
@@ -43,16 +27,8 @@ wide mha_mse_loss(mha_real *dprediction, const mha_real *prediction, const mha_r
     }
     const mha_real factor = (mha_real)(2 / n);
     wide_sum sum = {{0}};
-    for (size_t r = 0; r < rows; r++) {
-        if (counted != NULL && counted[r] == 0) {
-            continue;
-        }
-        const mha_real *x = prediction + r * features, *y = target + r * features;
-        sum = add_squares(sum, x, y, features);
-        for (size_t i = 0; i < features && dprediction != NULL; i++) {
-            dprediction[r * features + i] += factor * (x[i] - y[i]);
-        }
-    }
+    kernels_get()->add_errors(
+        &sum, dprediction, prediction, target, factor, counted, rows, features);
     return wide_sum_total(&sum) / n;
 }
 
@@ -141,7 +117,7 @@ static size_t take_turn(answer_group *group, const mha_real *logits, size_t firs
  * that of the product, at most 512^64. */
 static wide group_loss(
     answer_group *group, size_t *correct, const mha_real *logits, size_t classes) {
-    wide product = 1, sum = 0;
+    wide z_product = 1, sum = 0;
     for (size_t a = 0; a < group->count; a++) {
         const mha_real *x = logits + group->at[a];
         group->largest[a] = largest_of(x, classes);
@@ -157,10 +133,10 @@ static wide group_loss(
                 z += group->e[a * turn + c];
             }
             group->sum[a] = z;
-            product *= first + turn < classes ? 1 : (wide)z;
+            z_product *= first + turn < classes ? 1 : (wide)z;
         }
     }
-    return log(product) + sum;
+    return log(z_product) + sum;
 }
 
 /* d(loss)/d(logit_c) = exp(logit_c - m) / Z - [c = label], times factor. */

@@ -23,7 +23,7 @@ static const double block_seconds = 0.004;
 struct product_case {
     int form, M, N, K;
     mha_fused *fused; /* of a layer; NULL for a tile */
-    mha_real *a, *b, *c;
+    mha_real *a, *b, *c, *scratch;
 };
 
 static void run_layer(const struct product_case *made) {
@@ -48,7 +48,7 @@ static void run_own(const struct product_case *made) {
     const size_t M = (size_t)made->M, N = (size_t)made->N, K = (size_t)made->K;
     const operand a = made->form == TN ? (operand){made->a, 1, M} : (operand){made->a, K, 1};
     const operand b = made->form == NT ? (operand){made->b, 1, K} : (operand){made->b, N, 1};
-    const product whole = {made->c, N, a, b, M, N, K, PRODUCT_CONTINUE};
+    const product whole = {made->c, N, a, b, M, N, K, PRODUCT_CONTINUE, made->scratch};
     kernels_get()->multiply(&whole);
 }
 
@@ -115,8 +115,8 @@ static void check_same(struct product_case *made) {
 static double measure(int form, int M, int N, int K, mha_fused *fused) {
     mha_rng rng;
     mha_rng_seed(&rng, &(uint64_t){0}, 1);
-    struct product_case made = {
-        form, M, N, K, fused, numbers(M, K, &rng), numbers(K, N, &rng), numbers(M, N, &rng)};
+    struct product_case made = {form, M, N, K, fused, numbers(M, K, &rng), numbers(K, N, &rng),
+        numbers(M, N, &rng), numbers(1, (int)product_scratch((size_t)N, (size_t)K), &rng)};
     check_same(&made);
     size_t count = 1;
     while (seconds_of(run_own, &made, count) * (double)count < block_seconds) {
@@ -135,6 +135,7 @@ static double measure(int form, int M, int N, int K, mha_fused *fused) {
     free(made.a);
     free(made.b);
     free(made.c);
+    free(made.scratch);
     return ratio;
 }
 

@@ -54,14 +54,14 @@ START_TEST(attention_is_the_stages_in_a_row) {
     const size_t first = stage_of(MHA_SCORES), last = stage_of(MHA_CONTEXT_HEADS);
     for (size_t i = first; i <= last; i++) {
         const mha_value result = mha_stages[i].result;
-        mha_real *values = array_new(mha_value_shape_of(result, &shape).count);
+        mha_real *values = array_new(mha_value_count(result, &shape));
         mha_stages[i].forward(values, &pass);
         pass.value[result] = values;
     }
     assert_arrays_same("weights", a.weights, pass.value[MHA_ATTENTION_WEIGHTS], PAIRS);
     assert_arrays_same("context", a.context, pass.value[MHA_CONTEXT_HEADS], QUERIES);
     for (size_t i = 0; i < MHA_VALUE_COUNT; i++) {
-        const size_t count = mha_value_shape_of((mha_value)i, &shape).count;
+        const size_t count = mha_value_count((mha_value)i, &shape);
         pass.gradient[i] = pass.value[i] == NULL ? NULL : array_constant(count, REAL(0.0));
     }
     for (size_t i = last + 1; i-- > first;) {

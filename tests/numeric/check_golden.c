@@ -27,7 +27,7 @@ static const char *const matrix_gradients[] = {"grad_wq", "grad_wk", "grad_wv", 
 
 static void load_numbers(mha_real *to, const golden_file *file, const char *name, mha_value value) {
     set_numbers(
-        to, golden_numbers(file, name, value), mha_value_shape_of(value, &file->shape).count);
+        to, golden_numbers(file, name, value), mha_value_count(value, &file->shape));
 }
 
 static void open_golden(layer_case *c, const golden_file *file) {
@@ -49,7 +49,7 @@ static void open_golden(layer_case *c, const golden_file *file) {
 static void assert_golden(
     const mha_real *x, const golden_file *file, const char *name, mha_value value) {
     const wide *expected = golden_numbers(file, name, value);
-    const size_t count = mha_value_shape_of(value, &file->shape).count;
+    const size_t count = mha_value_count(value, &file->shape);
     wide norm = 0, difference = 0;
     for (size_t i = 0; i < count; i++) {
         norm = hypot(norm, expected[i]);

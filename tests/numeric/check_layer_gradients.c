@@ -23,7 +23,7 @@ static mha_real *gradient_of(const trial *t, size_t i) {
 }
 
 static size_t gradient_count(size_t i) {
-    return mha_value_shape_of((mha_value)(MHA_QUERY + i), &shape).count;
+    return mha_value_count((mha_value)(MHA_QUERY + i), &shape);
 }
 
 START_TEST(backward_twice_adds_twice) {

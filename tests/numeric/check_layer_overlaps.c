@@ -39,7 +39,7 @@ static const struct {
 static const mha_shape shape = {2, 3, 5, 4, 2};
 
 static size_t bytes_of(member m) {
-    return mha_value_shape_of(members[m].value, &shape).count * sizeof(mha_real);
+    return mha_value_count(members[m].value, &shape) * sizeof(mha_real);
 }
 
 /* A call with all its arrays apart, each full of zeros. */
@@ -206,7 +206,7 @@ START_TEST(gradients_on_the_tape_are_refused) {
         size_t places = 0;
         for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
             const mha_real *saved = mha_tape_value(c.tape, (mha_value)value);
-            const size_t entries = mha_value_shape_of((mha_value)value, &shape).count;
+            const size_t entries = mha_value_count((mha_value)value, &shape);
             if (saved == NULL || entries * sizeof *saved < bytes_of((member)m)) {
                 continue; /* not there, or no room */
             }

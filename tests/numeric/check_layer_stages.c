@@ -26,7 +26,7 @@ static size_t stage_index(const char *name) {
 
 static void twice_scaled_forward(mha_real *result, const mha_pass *pass) {
     mha_scale_forward(result, pass->value[MHA_SCORES], &pass->shape);
-    for (size_t i = 0; i < mha_value_shape_of(MHA_SCALED, &pass->shape).count; i++) {
+    for (size_t i = 0; i < mha_value_count(MHA_SCALED, &pass->shape); i++) {
         result[i] *= REAL(2.0);
     }
 }

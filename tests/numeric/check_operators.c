@@ -30,9 +30,9 @@ typedef struct bench {
 
 static bench make(const operator* op, const mha_mask *mask, const mha_shape *sizes) {
     bench made = {.op = op, .mask = mask, .shape = *sizes};
-    made.results = mha_value_shape_of(op->result, sizes).count;
+    made.results = mha_value_count(op->result, sizes);
     for (size_t i = 0; i < op->inputs; i++) {
-        made.counts[i] = mha_value_shape_of(op->input[i], sizes).count;
+        made.counts[i] = mha_value_count(op->input[i], sizes);
         made.x[i] = array_whole(made.counts[i], 10 + i);
     }
     made.y = array_new(made.results);
@@ -186,11 +186,11 @@ START_TEST(arrays_without_entries_may_be_null) {
         mha_real *unwanted[OPERATOR_INPUTS] = {NULL}, *wanted[OPERATOR_INPUTS] = {NULL};
         size_t counts[OPERATOR_INPUTS] = {0};
         for (size_t j = 0; j < op->inputs; j++) {
-            counts[j] = mha_value_shape_of(op->input[j], sizes).count;
+            counts[j] = mha_value_count(op->input[j], sizes);
             x[j] = nothing || counts[j] == 0 ? NULL : array_whole(counts[j], 10 + j);
             wanted[j] = array_constant(counts[j] + 1, REAL(0.25));
         }
-        const size_t results = mha_value_shape_of(op->result, sizes).count;
+        const size_t results = mha_value_count(op->result, sizes);
         mha_real *y = results == 0 ? NULL : array_new(results);
         mha_real *dy = results == 0 ? NULL : array_constant(results, REAL(1.0));
         op->forward(y, x, mask, sizes);

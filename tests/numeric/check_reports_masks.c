@@ -73,7 +73,7 @@ END_TEST
 static void assert_mask_refused(layer_case *c, const mha_mask *mask, const char *text) {
     c->mask = mask;
     assert_refused(c, try_forward(c), MHA_ERROR_MASK, text);
-    for (size_t i = 0; i < mha_value_shape_of(MHA_OUTPUT, &c->shape).count; i++) {
+    for (size_t i = 0; i < mha_value_count(MHA_OUTPUT, &c->shape); i++) {
         ck_assert(isnan(c->output[i]));
     }
     ck_assert_ptr_null(attention_of(c));

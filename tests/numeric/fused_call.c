@@ -8,7 +8,7 @@ static void destroy_fused(void *fused) {
 }
 
 size_t fused_call_count(const fused_call *c, mha_value value) {
-    return mha_value_shape_of(value, &c->shape).count;
+    return mha_value_count(value, &c->shape);
 }
 
 /* Workspace, results and gradients. */

@@ -103,7 +103,7 @@ static void context_backward(mha_real *const dx[], const mha_real *dy, const mha
 }
 
 static size_t pairs(const mha_shape *shape) {
-    return mha_value_shape_of(MHA_SCORES, shape).count;
+    return mha_value_count(MHA_SCORES, shape);
 }
 
 /* NULL where there is nothing to hold. */
@@ -121,7 +121,7 @@ static void attention_backward(mha_real *const dx[], const mha_real *dy, const m
     const mha_real *const x[], const mha_mask *mask, const mha_shape *shape) {
     (void)y;
     mha_real *weights = buffer(pairs(shape)), *scratch = buffer(2 * pairs(shape));
-    mha_real *context = buffer(mha_value_shape_of(MHA_CONTEXT_HEADS, shape).count);
+    mha_real *context = buffer(mha_value_count(MHA_CONTEXT_HEADS, shape));
     mha_attention_forward(context, weights, scratch, x[0], x[1], x[2], mask, shape);
     mha_attention_backward(
         dx[0], dx[1], dx[2], scratch, dy, weights, x[0], x[1], x[2], mask, shape);

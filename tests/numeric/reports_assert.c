@@ -46,9 +46,9 @@ void assert_same_results(const layer_case *a, const layer_case *b) {
     const size_t count = leaves_of(of_a, a);
     ck_assert_uint_eq(leaves_of(of_b, b), count);
     assert_same_bits(
-        "output", a->output, b->output, mha_value_shape_of(MHA_OUTPUT, &a->shape).count);
+        "output", a->output, b->output, mha_value_count(MHA_OUTPUT, &a->shape));
     assert_same_bits("attention weights", attention_of(a), attention_of(b),
-        mha_value_shape_of(MHA_ATTENTION_WEIGHTS, &a->shape).count);
+        mha_value_count(MHA_ATTENTION_WEIGHTS, &a->shape));
     for (size_t l = 0; l < count; l++) {
         assert_same_bits(
             of_a[l].shape.name, of_a[l].gradient, of_b[l].gradient, of_a[l].shape.count);
@@ -96,8 +96,8 @@ static wide *widened(const mha_real *x, size_t count) {
 
 void assert_reference(const layer_case *c) {
     const mha_shape *shape = &c->shape;
-    const size_t outputs = mha_value_shape_of(MHA_OUTPUT, shape).count;
-    const size_t pairs = mha_value_shape_of(MHA_ATTENTION_WEIGHTS, shape).count;
+    const size_t outputs = mha_value_count(MHA_OUTPUT, shape);
+    const size_t pairs = mha_value_count(MHA_ATTENTION_WEIGHTS, shape);
     leaf leaves[CASE_LEAVES];
     wide *values[CASE_LEAVES], *gradients[CASE_LEAVES];
     const size_t count = leaves_of(leaves, c), first_weight = count - MHA_WEIGHT_COUNT;
@@ -148,7 +148,7 @@ size_t check_gradients(mha_gradcheck_report reports[CASE_LEAVES], layer_case *c,
         memcpy(blocks[l].dims, leaves[l].shape.dims, sizeof blocks[l].dims);
     }
     const mha_gradcheck_output output = {
-        "output", c->output, c->doutput, mha_value_shape_of(MHA_OUTPUT, &c->shape).count, NULL};
+        "output", c->output, c->doutput, mha_value_count(MHA_OUTPUT, &c->shape), NULL};
     const mha_gradcheck_case subject = {c, call_forward, call_backward, blocks, count, &output, 1};
     ck_assert_int_eq(mha_gradcheck_run(reports, &subject, options, NULL), MHA_OK);
     return count;

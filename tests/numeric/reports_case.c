@@ -6,7 +6,7 @@
 #include "reports_case.h"
 
 static size_t count_of(const layer_case *c, mha_value value) {
-    return mha_value_shape_of(value, &c->shape).count;
+    return mha_value_count(value, &c->shape);
 }
 
 static size_t weight_count(const layer_case *c) {

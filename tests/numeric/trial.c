@@ -30,7 +30,7 @@ mha_tape *trial_tape(const mha_shape *largest, const mha_layer_options *options)
 }
 
 size_t trial_count(const trial *t, mha_value value) {
-    return mha_value_shape_of(value, &t->shape).count;
+    return mha_value_count(value, &t->shape);
 }
 
 static size_t block_count(const trial *t) {

@@ -17,7 +17,7 @@ static void right(mha_value result, const mha_pass *pass, const mha_real *dresul
 }
 
 static size_t count_of(mha_value value, const mha_pass *pass) {
-    return mha_value_shape_of(value, &pass->shape).count;
+    return mha_value_count(value, &pass->shape);
 }
 
 /* The right backward with the gradient of one input kept apart; the caller adds it, wrongly. */

@@ -97,7 +97,7 @@ mha_status check_attention_create(
     if (status != MHA_OK) {
         return status;
     }
-    const size_t pairs = mha_value_shape_of(MHA_SCORES, &made->shape).count;
+    const size_t pairs = mha_value_count(MHA_SCORES, &made->shape);
     made->result = case_output(made, MHA_CONTEXT_HEADS);
     made->weights = case_array(made, pairs, sizeof(double));
     made->scratch = case_array(made, 2 * pairs, sizeof(double));

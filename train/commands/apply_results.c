@@ -42,7 +42,7 @@ static size_t add_saturating(size_t a, size_t b) {
 }
 
 static size_t value_bytes(mha_value value, const struct apply_input *input) {
-    return mha_value_shape_of(value, &input->shape).count * mha_dtype_bytes(input->dtype);
+    return mha_value_count(value, &input->shape) * mha_dtype_bytes(input->dtype);
 }
 
 /* Of the values that the stages name: all that are there, and all that have a gradient. */

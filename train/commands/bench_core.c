@@ -19,10 +19,10 @@ static mha_status create(struct core_case *made, const struct bench_plan *plan, 
     *made = (struct core_case){.shape = plan->shape.sizes,
         .mask = {.causal = plan->shape.causal ? MHA_CAUSAL_SQUARE : MHA_CAUSAL_OFF}};
     const mha_shape *shape = &made->shape;
-    const size_t queries = mha_value_shape_of(MHA_Q, shape).count;
-    const size_t keys = mha_value_shape_of(MHA_K, shape).count;
-    const size_t pairs = mha_value_shape_of(MHA_ATTENTION_WEIGHTS, shape).count;
-    const size_t rows = mha_value_shape_of(MHA_ROW_MAXIMUM, shape).count;
+    const size_t queries = mha_value_count(MHA_Q, shape);
+    const size_t keys = mha_value_count(MHA_K, shape);
+    const size_t pairs = mha_value_count(MHA_ATTENTION_WEIGHTS, shape);
+    const size_t rows = mha_value_count(MHA_ROW_MAXIMUM, shape);
     const bool stored = plan->mode == MHA_MODE_STORED;
     const struct bench_array arrays[] = {
         {&made->q, queries, true},

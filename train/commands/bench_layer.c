@@ -29,11 +29,11 @@ static void note(struct layer_case *made, mha_status status) {
 static mha_status create_arrays(struct layer_case *made, mha_error *error) {
     const mha_shape *shape = &made->shape;
     const bool cross = shape->target_length != shape->source_length;
-    made->outputs = mha_value_shape_of(MHA_OUTPUT, shape).count;
-    made->weight_count = MHA_WEIGHT_COUNT * mha_value_shape_of(MHA_WQ, shape).count;
+    made->outputs = mha_value_count(MHA_OUTPUT, shape);
+    made->weight_count = MHA_WEIGHT_COUNT * mha_value_count(MHA_WQ, shape);
     const struct bench_array arrays[] = {
         {&made->query, made->outputs, true},
-        {&made->source, cross ? mha_value_shape_of(MHA_SOURCE, shape).count : 0, true},
+        {&made->source, cross ? mha_value_count(MHA_SOURCE, shape) : 0, true},
         {&made->target, made->outputs, true},
         {&made->output, made->outputs, false},
         {&made->doutput, made->outputs, false},

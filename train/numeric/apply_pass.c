@@ -15,7 +15,7 @@ static mha_status run_backward(
 }
 
 static void copy_attention(mha_real *copy, const mha_tape *tape, const mha_shape *shape) {
-    const size_t count = mha_value_shape_of(MHA_ATTENTION_WEIGHTS, shape).count;
+    const size_t count = mha_value_count(MHA_ATTENTION_WEIGHTS, shape);
     const mha_real *attention = mha_tape_value(tape, MHA_ATTENTION_WEIGHTS);
     for (size_t i = 0; copy != NULL && i < count; i++) {
         copy[i] = attention[i];

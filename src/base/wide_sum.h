@@ -1,7 +1,7 @@
 /* Sums over many numbers, wide: WIDE_LANES partial sums in ascending order, and then one fixed tree. So
  * the order depends on the sizes alone. */
-#ifndef LEARN_WIDE_SUM_H
-#define LEARN_WIDE_SUM_H
+#ifndef BASE_WIDE_SUM_H
+#define BASE_WIDE_SUM_H
 
 #include "base/real.h"
 
