@@ -39,6 +39,10 @@ static void assert_used(isa expected) {
 #if defined(__x86_64__)
     const kernels *const compiled[] = {&kernels_baseline, &kernels_v3, &kernels_v4};
     ck_assert_ptr_eq(kernels_get(), compiled[expected]);
+    const char *asked = getenv("MHA_ISA");
+    const bool forced = asked != NULL && strcmp(asked, names[expected]) == 0;
+    ck_assert_ptr_eq(kernels_for(16), compiled[expected == ISA_V4 && !forced ? ISA_V3 : expected]);
+    ck_assert_ptr_eq(kernels_for(17), compiled[expected]);
 #endif
 }
 

@@ -45,6 +45,7 @@ static isa best_here(void) {
 
 typedef struct choice {
     isa chosen;
+    bool forced; /* by MHA_ISA */
     bool refused;
     char asked[ASKED_SIZE]; /* the value of MHA_ISA that was refused, its beginning at least */
 } choice;
@@ -57,7 +58,7 @@ static choice choose(void) {
     }
     for (int set = ISA_BASELINE; set <= (int)best; set++) {
         if (strcmp(asked, names[set]) == 0) {
-            return (choice){.chosen = (isa)set};
+            return (choice){.chosen = (isa)set, .forced = true};
         }
     }
     choice refused = {.chosen = best, .refused = true};
@@ -85,6 +86,10 @@ static choice made_choice(void) {
 
 isa isa_chosen(void) {
     return made_choice().chosen;
+}
+
+bool isa_is_forced(void) {
+    return made_choice().forced;
 }
 
 mha_status mha_isa(const char **name, mha_error *error) {

@@ -1,7 +1,6 @@
 #include "base/parallel.h"
 #include "base/size.h"
 #include "fused/fused.h"
-#include "kernels/kernels.h"
 
 typedef struct forward_work {
     mha_real *context;
@@ -42,7 +41,7 @@ static void forward_task(const void *work, size_t task, size_t thread) {
     const size_t head = task / w->parts, first = task % w->parts * FORWARD_ROWS;
     const mha_fused_weights *const saved = w->saved;
     const attend_head of = head_of(w->q, w->k, w->v, w->mask, shape, head);
-    kernels_get()->attend_forward(&(attend_forward){.head = of,
+    w->fused->kernels->attend_forward(&(attend_forward){.head = of,
         .first = first,
         .rows = size_least(FORWARD_ROWS, T - first),
         .context = w->context + head_offset(shape, of.b, of.h, T),
@@ -110,7 +109,7 @@ static void backward_task(const void *work, size_t task, size_t thread) {
     }
     const mha_fused_weights *const saved = w->saved;
     const bool stored = saved->weights != NULL;
-    kernels_get()->attend_backward(&(attend_backward){.head = of,
+    w->fused->kernels->attend_backward(&(attend_backward){.head = of,
         .first = first,
         .keys = first < S ? size_least(w->group_keys, S - first) : 0,
         .dq = dq == NULL ? NULL : dq + target,

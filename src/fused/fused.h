@@ -3,6 +3,7 @@
 #define FUSED_FUSED_H
 
 #include "base/real.h"
+#include "kernels/kernels.h"
 
 #define fused_projection_forward  MHA_NAME(fused_projection_forward)
 #define fused_projection_backward MHA_NAME(fused_projection_backward)
@@ -12,6 +13,7 @@
 struct mha_fused {
     mha_shape largest;
     size_t threads;
+    const kernels *kernels;    /* for this width */
     mha_real *block;           /* all of what follows */
     mha_real *transposed;      /* (D,D): a weight matrix the other way round */
     mha_real *partial_queries; /* (groups - 1,B,T,D): dq of all groups of keys but the first */

@@ -1,7 +1,6 @@
 #include "base/parallel.h"
 #include "base/size.h"
 #include "fused/fused.h"
-#include "kernels/kernels.h"
 
 /* Projections are cut into blocks of C, each of them one task. Every entry of C has its own sum, so that
  * how C is cut shows in no result; threads may decide it. */
@@ -22,7 +21,7 @@ static void multiply_block(const void *work, size_t task, size_t thread) {
     block.M = size_least(all->rows, block.M - row);
     block.N = size_least(all->columns, block.N - column);
     block.scratch = fused_scratch(all->fused, thread);
-    kernels_get()->multiply(&block);
+    all->fused->kernels->multiply(&block);
 }
 
 /* Of a block: enough rows to use a panel of B often, few enough to stay in the second cache. */
@@ -65,7 +64,7 @@ enum { GRADIENT_COLUMNS = PACKED_COLUMNS };
 void fused_projection_backward(mha_real *dx, mha_real *dw, const mha_real *dy, const mha_real *x,
     const mha_real *w, size_t rows, size_t in, size_t out, const mha_fused *fused) {
     if (dx != NULL) { /* dx += dy w^T */
-        kernels_get()->transpose(fused->transposed, w, in, out);
+        fused->kernels->transpose(fused->transposed, w, in, out);
         const product whole = {dx, in, {dy, out, 1}, {fused->transposed, in, 1}, rows, in, out,
             PRODUCT_CONTINUE, NULL};
         multiply_blocks(&whole, PROJECTION_COLUMNS, fused);

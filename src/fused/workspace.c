@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/threads.h"
-#include "kernels/kernels.h"
 
 enum {
     GROUP_KEYS = 1024, /* keys of a group of backward, */
@@ -109,6 +108,7 @@ mha_status mha_fused_create(
         return mha_fail(error, MHA_ERROR_MEMORY, "no memory for a workspace");
     }
     made->largest = *largest;
+    made->kernels = kernels_for(largest->width);
     made->threads = threads == 0 ? mha_default_threads() : threads_usable(threads);
     status = allocate(made, error);
     if (status != MHA_OK) {

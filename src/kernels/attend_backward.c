@@ -2,10 +2,13 @@
  *   P (again from q.k, or as stored), dV += P^T dC, dP = dC V^T, dS = P (dP - delta) / sqrt(d),
  *   dQ += dS K, dK += dS^T Q. */
 #include "kernels/attend.h"
+
+#include "base/size.h"
 #include "kernels/multiply.h"
 #include "kernels/softmax_rows.h"
 
-/* What the tiles of one block of keys share, or those of all blocks. Arrays are in scratch, rows of the head `padded` wide. */
+/* What the tiles of one block of keys share, or those of all blocks. Arrays are in scratch, rows of the head
+ * `padded` wide. */
 typedef struct key_block {
     const attend_backward *task;
     size_t begin, keys;
@@ -76,9 +79,7 @@ static pair_tile stored_weights(const key_block *block, const seen_rows *seen, s
     if (keys % VECTOR_LANES == 0) {
         return (pair_tile){at, S};
     }
-    for (size_t r = 0; r < seen->rows; r++) {
-        memcpy(block->weights + r * ATTEND_KEYS, at + r * S, keys * sizeof *at);
-    }
+    copy_rows(block->weights, ATTEND_KEYS, at, S, seen->rows, keys);
     return (pair_tile){block->weights, ATTEND_KEYS};
 }
 
@@ -162,6 +163,27 @@ static void backward_block(const key_block *block) {
     }
 }
 
+/* As in forward. */
+static void fetch_head(const attend_backward *task, size_t d) {
+    const attend_head *const head = &task->head;
+    const size_t stride = head->stride, key = task->first * stride;
+    const size_t queries = size_least(head->shape->target_length, FETCHED_ROWS);
+    const size_t keys = size_least(task->keys, FETCHED_ROWS);
+    fetch_rows(task->dcontext, stride, queries, d);
+    fetch_rows(task->context, stride, queries, d);
+    fetch_rows(head->k + key, stride, keys, d);
+    fetch_rows(head->v + key, stride, keys, d);
+    if (task->dq != NULL) {
+        fetch_rows(task->dq, stride, queries, d);
+    }
+    if (task->dk != NULL) {
+        fetch_rows(task->dk + key, stride, keys, d);
+    }
+    if (task->dv != NULL) {
+        fetch_rows(task->dv + key, stride, keys, d);
+    }
+}
+
 /* Copies what all blocks of keys read, and returns where free scratch begins. */
 static mha_real *prepare_queries(key_block *block, const attend_backward *task) {
     const attend_head *const head = &task->head;
@@ -169,6 +191,7 @@ static mha_real *prepare_queries(key_block *block, const attend_backward *task) 
     mha_real *const delta = task->scratch;
     mha_real *const q = delta + whole_lanes(T), *const dcontext = q + T * padded;
     block->dq = dcontext + T * padded;
+    fetch_head(task, d);
     copy_rows(q, padded, head->q, head->stride, T, d);
     copy_rows(dcontext, padded, task->dcontext, head->stride, T, d);
     size_t t = 0;
@@ -193,7 +216,10 @@ void attend_backward_keys(const attend_backward *task) {
     const attend_head *const head = &task->head;
     const size_t T = head->shape->target_length, d = mha_head_width(head->shape);
     const size_t stride = head->stride, padded = whole_vectors(d);
-    key_block block = {.task = task, .d = d, .padded = padded};
+    key_block block; /* set field by field: zeroing it first takes as long as a small tile */
+    block.task = task;
+    block.d = d;
+    block.padded = padded;
     mha_real *const k = prepare_queries(&block, task);
     block.k = k;
     block.dk = k + ATTEND_KEYS * padded;

@@ -1,5 +1,7 @@
 /* Forward: scores of a block of queries with all the keys that it may see, softmax, context. */
 #include "kernels/attend.h"
+
+#include "base/size.h"
 #include "kernels/multiply.h"
 #include "kernels/softmax_rows.h"
 
@@ -54,27 +56,24 @@ static void score_run(const query_block *block, const seen_rows *seen, key_run r
     }
 }
 
-typedef struct row_sum {
-    mha_real maximum, inverse;
-} row_sum;
-
 static bool sees_nothing(const mha_mask_row *row) {
     return row->limit == 0 || (row->allowed != NULL && memchr(row->allowed, 1, row->limit) == NULL);
 }
 
-/* scores (keys 0 .. width - 1) become exp((score - maximum) / sqrt(d)), 0 where blocked. A row that the
- * mask leaves empty has maximum and inverse 0. */
-static row_sum softmax_row(
-    mha_real *scores, const mha_mask_row *row, size_t width, mha_real scale) {
+/* The largest score of a row; those it does not see become -infinity, as far as whole lanes go. */
+static mha_real maximum_of_row(mha_real *scores, const mha_mask_row *row) {
     const size_t count = whole_lanes(row->limit);
-    if (sees_nothing(row)) {
-        memset(scores, 0, width * sizeof *scores);
-        return (row_sum){REAL(0.0), REAL(0.0)};
-    }
     if (row->allowed != NULL || row->limit < count) {
         block_row(scores, row, 0, count, -REAL_INFINITY);
     }
-    const mha_real maximum = largest_of(scores, count);
+    return largest_of(scores, count);
+}
+
+/* scores (keys 0 .. width - 1) become exp((score - maximum) / sqrt(d)), 0 where blocked; returns their
+ * sum. */
+static mha_real exponentials_of_row(
+    mha_real *scores, const mha_mask_row *row, mha_real maximum, size_t width, mha_real scale) {
+    const size_t count = whole_lanes(row->limit);
     const mha_real sum = exponentials(scores, count, maximum, scale);
     if (maximum == -REAL_INFINITY) { /* then a blocked score is not below it */
         block_row(scores, row, 0, count, REAL(0.0));
@@ -82,18 +81,25 @@ static row_sum softmax_row(
     if (count < width) {
         memset(scores + count, 0, (width - count) * sizeof *scores);
     }
-    return (row_sum){maximum, REAL(1.0) / sum};
+    return sum;
 }
 
 static void store_weights(mha_real *weights, const mha_real *exponentials_row,
     const mha_mask_row *row, mha_real inverse, size_t S) {
-    for (size_t s = 0; s < row->limit; s++) {
-        weights[s] = exponentials_row[s] * inverse;
+    const size_t limit = row->limit, whole = limit / VECTOR_LANES * VECTOR_LANES;
+    for (size_t s = 0; s < whole; s += VECTOR_LANES) {
+        vec_store(weights + s, vec_load(exponentials_row + s) * vec_all(inverse));
+    }
+    if (whole < limit) {
+        vec_store_first(
+            weights + whole, vec_load(exponentials_row + whole) * vec_all(inverse), limit - whole);
     }
     if (inverse - inverse != 0) { /* not finite: a blocked weight is 0 all the same */
-        block_row(weights, row, 0, row->limit, REAL(0.0));
+        block_row(weights, row, 0, limit, REAL(0.0));
     }
-    memset(weights + row->limit, 0, (S - row->limit) * sizeof *weights);
+    if (limit < S) {
+        memset(weights + limit, 0, (S - limit) * sizeof *weights);
+    }
 }
 
 /* context of rows r .. r + rows - 1 += e v over keys begin .. end - 1, e the exponentials, by chunks that
@@ -131,22 +137,37 @@ static void sum_context(const query_block *block, const seen_rows *seen) {
     }
 }
 
-/* The softmax of all rows; inverse[r] = 1 / sum of its exponentials. */
+/* The softmax of all rows; inverse[r] = 1 / sum of its exponentials. A row that the mask leaves empty has
+ * maximum and inverse 0. What one row waits for is done for all rows at a time. */
 static void softmax_rows(const query_block *block, mha_real *inverse, const seen_rows *seen) {
     const attend_forward *const task = block->task;
     const mha_real scale = exp2_scale(block->d);
+    mha_real maximum[ATTEND_ROWS];
+    bool empty[ATTEND_ROWS];
+    for (size_t r = 0; r < seen->rows; r++) {
+        empty[r] = sees_nothing(&seen->row[r]);
+        maximum[r] =
+            empty[r] ? REAL(0.0) : maximum_of_row(block->scores + r * block->ld, &seen->row[r]);
+    }
     for (size_t r = 0; r < seen->rows; r++) {
         mha_real *const scores = block->scores + r * block->ld;
+        if (empty[r]) {
+            memset(scores, 0, seen->limit * sizeof *scores);
+            inverse[r] = REAL(0.0);
+        } else {
+            inverse[r] = REAL(1.0) /
+                         exponentials_of_row(scores, &seen->row[r], maximum[r], seen->limit, scale);
+        }
+    }
+    for (size_t r = 0; r < seen->rows; r++) {
         const size_t t = seen->first + r;
-        const row_sum sum = softmax_row(scores, &seen->row[r], seen->limit, scale);
-        inverse[r] = sum.inverse;
         if (task->weights != NULL) {
-            store_weights(
-                task->weights + t * block->S, scores, &seen->row[r], sum.inverse, block->S);
+            store_weights(task->weights + t * block->S, block->scores + r * block->ld,
+                &seen->row[r], inverse[r], block->S);
         }
         if (task->row_maximum != NULL) {
-            task->row_maximum[t] = sum.maximum;
-            task->row_inverse_sum[t] = sum.inverse;
+            task->row_maximum[t] = maximum[r];
+            task->row_inverse_sum[t] = inverse[r];
         }
     }
 }
@@ -170,6 +191,18 @@ static mha_real weigh_context(
     return REAL(1.0);
 }
 
+/* + 0: never -0, whatever a blocked value was. */
+static void write_context(mha_real *context, const mha_real *sum, mha_real factor, size_t d) {
+    const vec factors = vec_all(factor), zero = vec_all(REAL(0.0));
+    const size_t whole = d / VECTOR_LANES * VECTOR_LANES;
+    for (size_t i = 0; i < whole; i += VECTOR_LANES) {
+        vec_store(context + i, vec_load(sum + i) * factors + zero);
+    }
+    if (whole < d) {
+        vec_store_first(context + whole, vec_load(sum + whole) * factors + zero, d - whole);
+    }
+}
+
 static void forward_block(const query_block *block, size_t first, size_t rows) {
     const attend_head *const head = &block->task->head;
     seen_rows seen;
@@ -179,38 +212,54 @@ static void forward_block(const query_block *block, size_t first, size_t rows) {
     for (key_run run = next_run(&seen, 0); run.begin < run.end; run = next_run(&seen, run.end)) {
         score_run(block, &seen, run);
     }
-    mha_real inverse[ATTEND_ROWS] = {REAL(0.0)};
+    mha_real inverse[ATTEND_ROWS];
     softmax_rows(block, inverse, &seen);
     sum_context(block, &seen);
+    const bool finite = all_finite(block->context, rows * block->padded);
     for (size_t r = 0; r < rows; r++) {
-        const mha_real factor = weigh_context(block, &seen, r, inverse[r]);
-        mha_real *const context = block->task->context + (first + r) * head->stride;
-        for (size_t i = 0; i < block->d; i++) { /* + 0: never -0, whatever a blocked value was */
-            context[i] = block->context[r * block->padded + i] * factor + REAL(0.0);
-        }
+        const mha_real factor = finite ? inverse[r] : weigh_context(block, &seen, r, inverse[r]);
+        write_context(block->task->context + (first + r) * head->stride,
+            block->context + r * block->padded, factor, block->d);
     }
 }
 
-void attend_forward_rows(const attend_forward *task) {
+/* Rows that are asked for ahead: of short sequences all, of long ones what the first copies meet. */
+static void fetch_head(const attend_forward *task, size_t S, size_t d) {
     const attend_head *const head = &task->head;
-    const size_t S = head->shape->source_length, d = mha_head_width(head->shape);
-    query_block block = {.task = task,
-        .S = S,
-        .d = d,
-        .padded = whole_vectors(d),
-        .scores = task->scratch,
-        .ld = attend_score_stride(S)};
-    mha_real *const keys = block.scores + ATTEND_ROWS * block.ld;
+    const size_t keys = size_least(S, FETCHED_ROWS), rows = size_least(task->rows, FETCHED_ROWS);
+    const size_t row = task->first * head->stride;
+    fetch_rows(head->k, head->stride, keys, d);
+    fetch_rows(head->v, head->stride, keys, d);
+    fetch_rows(head->q + row, head->stride, rows, d);
+    fetch_rows(task->context + row, head->stride, rows, d);
+}
+
+/* Copies what all blocks of queries read. */
+static void prepare_keys(query_block *block, const attend_forward *task) {
+    const attend_head *const head = &task->head;
+    const size_t S = block->S, d = block->d, padded = block->padded;
+    mha_real *const keys = block->scores + ATTEND_ROWS * block->ld;
     mha_real *const values = keys + whole_panels(S) * d;
-    block.q = values + S * block.padded;
-    block.context = block.q + ATTEND_ROWS * block.padded;
-    block.keys = pack_transposed(keys, head->k, head->stride, S, d);
-    copy_rows(values, block.padded, head->v, head->stride, S, d);
-    block.v = values;
-    block.values = (panels){values, block.padded, TILE_COLUMNS};
-    block.select = head->mask != NULL && !all_finite(values, S * block.padded);
+    block->q = values + S * padded;
+    block->context = block->q + ATTEND_ROWS * padded;
+    fetch_head(task, S, d);
+    block->keys = pack_transposed(keys, head->k, head->stride, S, d);
+    copy_rows(values, padded, head->v, head->stride, S, d);
+    block->v = values;
+    block->values = (panels){values, padded, TILE_COLUMNS};
+    block->select = head->mask != NULL && !all_finite(values, S * padded);
+}
+
+void attend_forward_rows(const attend_forward *task) {
+    query_block block; /* set field by field: zeroing it first takes as long as a small tile */
+    block.task = task;
+    block.S = task->head.shape->source_length;
+    block.d = mha_head_width(task->head.shape);
+    block.padded = whole_vectors(block.d);
+    block.scores = task->scratch;
+    block.ld = attend_score_stride(block.S);
+    prepare_keys(&block, task);
     for (size_t r = 0; r < task->rows; r += ATTEND_ROWS) {
-        forward_block(
-            &block, task->first + r, task->rows - r < ATTEND_ROWS ? task->rows - r : ATTEND_ROWS);
+        forward_block(&block, task->first + r, size_least(task->rows - r, ATTEND_ROWS));
     }
 }

@@ -9,6 +9,7 @@
 
 #define kernels          MHA_NAME(kernels)
 #define kernels_get      MHA_NAME(kernels_get)
+#define kernels_for      MHA_NAME(kernels_for)
 #define kernels_baseline MHA_NAME(kernels_baseline)
 #define kernels_v3       MHA_NAME(kernels_v3)
 #define kernels_v4       MHA_NAME(kernels_v4)
@@ -165,5 +166,9 @@ extern const kernels kernels_baseline, kernels_v3, kernels_v4;
 
 /* Those for this processor, or the ones that MHA_ISA forces. */
 const kernels *kernels_get(void);
+
+/* Those for a layer of a width: rows that are no longer than a vector of v4 go faster by v3, which gives
+ * the same bits, unless MHA_ISA forces v4. */
+const kernels *kernels_for(size_t width);
 
 #endif

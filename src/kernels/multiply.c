@@ -1,6 +1,8 @@
 #include "kernels/multiply.h"
 
 #include "base/size.h"
+#include "kernels/lanes.h"
+#include "kernels/rows.h"
 
 /* C (M, vectors of columns) of A (M,K), whose steps are given, and one panel of B (K, the same columns),
  * rows ldb apart. Rows that TILE_ROWS leaves over go into tiles of 8, 4, 2 and 1. */
@@ -171,7 +173,7 @@ panels pack_transposed(mha_real *packed, const mha_real *x, size_t ldx, size_t N
  * readable as it is. */
 static void multiply_chunk(const product *p, size_t k, size_t K, product_start start) {
     mha_real packed[PRODUCT_CHUNK * TILE_COLUMNS];
-    const operand a = {p->a.at + k, p->a.row_step, 1};
+    const operand a = {p->a.at + k * p->a.column_step, p->a.row_step, p->a.column_step};
     const mha_real *const b = p->b.at + k * p->b.row_step;
     for (size_t n = 0; n < p->N; n += TILE_COLUMNS) {
         const size_t columns = p->N - n < TILE_COLUMNS ? p->N - n : TILE_COLUMNS;
@@ -191,18 +193,14 @@ typedef struct ahead {
     size_t step, rows, columns;
 } ahead;
 
-/* Fetches one of so many parts into the second cache. */
-static void fetch(const ahead *next, size_t part, size_t parts) {
-    enum { LINE = 64 / sizeof(mha_real) };
-    for (size_t r = part * next->rows / parts; r < (part + 1) * next->rows / parts; r++) {
-        for (size_t i = 0; i < next->columns; i += LINE) {
-            __builtin_prefetch(next->at + r * next->step + i, 0, 2);
-        }
-    }
+static void fetch_part(const ahead *next, size_t part, size_t parts) {
+    const size_t begin = part * next->rows / parts, end = (part + 1) * next->rows / parts;
+    fetch_rows(next->at + begin * next->step, next->step, end - begin, next->columns);
 }
 
-/* The columns from n on of one chunk of A^T B, B by panels. Rows of A stand far apart in memory: tiles meet COPIED_ROWS
- * columns of it in a copy, and while they do, those that come next are fetched, and B of the next chunk. */
+/* The columns from n on of one chunk of A^T B, B by panels. Rows of A stand far apart in memory: tiles
+ * meet COPIED_ROWS columns of it in a copy, and while they do, those that come next are fetched, and B of
+ * the next chunk. */
 static void multiply_group(
     const product *p, panels b, size_t n, size_t columns, size_t k, size_t K, product_start start) {
     mha_real *const copy = p->scratch + K * whole_panels(columns);
@@ -223,13 +221,16 @@ static void multiply_group(
         }
         for (size_t i = 0; i < parts; i++) {
             const size_t at = i * TILE_COLUMNS;
-            fetch(&next_a, i, parts);
-            fetch(&next_b, block * parts + i, blocks * parts);
+            fetch_part(&next_a, i, parts);
+            fetch_part(&next_b, block * parts + i, blocks * parts);
             multiply_panels(p->c + row * p->ldc + n + at, p->ldc, (operand){copy, 1, COPIED_ROWS},
                 panels_from(b, 0, at), M, size_least(columns - at, TILE_COLUMNS), K, start);
         }
     }
 }
+
+/* Of A^T: not worth a copy. */
+enum { FEW_ROWS = 16 };
 
 /* One chunk for A^T, a weight gradient's. */
 static void multiply_chunk_transposed(const product *p, size_t k, size_t K, product_start start) {
@@ -245,7 +246,7 @@ void multiply_matrices(const product *p) {
     product_start start = p->start;
     for (size_t k = 0; k < p->K; k += PRODUCT_CHUNK) {
         const size_t chunk = p->K - k < PRODUCT_CHUNK ? p->K - k : PRODUCT_CHUNK;
-        if (p->a.column_step == 1) {
+        if (p->a.column_step == 1 || chunk <= FEW_ROWS) {
             multiply_chunk(p, k, chunk, start);
         } else {
             multiply_chunk_transposed(p, k, chunk, start);

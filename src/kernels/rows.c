@@ -37,17 +37,33 @@ void block_row(mha_real *x, const mha_mask_row *row, size_t begin, size_t end, m
             x[i] = allowed[i] != 0 ? x[i] : value;
         }
     }
-    for (size_t i = limit - begin; i < end - begin; i++) {
+    /* By whole vectors, which are read as such next. */
+    const size_t count = end - begin, kept = (limit - begin) % VECTOR_LANES;
+    size_t i = limit - begin - kept;
+    if (kept > 0 && i + VECTOR_LANES <= count) {
+        vec_store(x + i, vec_select_first(kept, vec_load(x + i), vec_all(value)));
+        i += VECTOR_LANES;
+    } else {
+        i += kept;
+    }
+    for (; i + VECTOR_LANES <= count; i += VECTOR_LANES) {
+        vec_store(x + i, vec_all(value));
+    }
+    for (; i < count; i++) {
         x[i] = value;
     }
 }
 
 bool all_finite(const mha_real *x, size_t count) {
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        wrong += !(x[i] - x[i] == 0);
+    const size_t whole = count / VECTOR_LANES * VECTOR_LANES;
+    vec_bits finite = vec_all(REAL(0.0)) == vec_all(REAL(0.0));
+    for (size_t i = 0; i < whole; i += VECTOR_LANES) {
+        const vec at = vec_load(x + i);
+        finite &= at - at == vec_all(REAL(0.0));
     }
-    return wrong == 0;
+    const vec rest = vec_load_first(x + whole, count - whole);
+    finite &= rest - rest == vec_all(REAL(0.0));
+    return vec_all_set(finite);
 }
 
 void copy_rows(
@@ -74,6 +90,18 @@ void add_rows(
         if (rest > 0) {
             vec_store_first(to + whole,
                 vec_load_first(to + whole, rest) + vec_load(copy + r * padded + whole), rest);
+        }
+    }
+}
+
+void fetch_rows(const mha_real *x, size_t stride, size_t rows, size_t d) {
+    enum { LINE = 64 / sizeof(mha_real), CLOSE = 64 * LINE };
+    if (rows * stride < CLOSE) {
+        return;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < d; i += LINE) {
+            __builtin_prefetch(x + r * stride + i, 0, 2);
         }
     }
 }

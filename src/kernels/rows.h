@@ -12,6 +12,7 @@
 #define multiply_allowed KERNEL_NAME(multiply_allowed)
 #define copy_rows        KERNEL_NAME(copy_rows)
 #define add_rows         KERNEL_NAME(add_rows)
+#define fetch_rows       KERNEL_NAME(fetch_rows)
 
 /* Queries first .. first + rows - 1. */
 typedef struct seen_rows {
@@ -56,6 +57,11 @@ void copy_rows(
     mha_real *copy, size_t padded, const mha_real *x, size_t stride, size_t rows, size_t d);
 void add_rows(
     mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows, size_t d);
+
+/* Asks for rows of x that will be read or added to soon, so that they come into the second cache meanwhile.
+ * A few rows close together are there anyway. */
+enum { FETCHED_ROWS = 64 }; /* at a time, of a head */
+void fetch_rows(const mha_real *x, size_t stride, size_t rows, size_t d);
 
 /* y[t] += a[t,s] x[s] or, transposed, y[s] += a[t,s] x[t], over the rows of `seen` and the keys begin ..
  * end - 1 that they see, s - begin counting in a, x and y; rows of x and y are `padded` wide. A blocked pair

@@ -16,3 +16,16 @@ const kernels *kernels_get(void) {
 #endif
     return &kernels_baseline;
 }
+
+enum { NARROW = 16 };
+
+const kernels *kernels_for(size_t width) {
+#if defined(MHA_KERNELS_X86)
+    if (width <= NARROW && isa_chosen() == ISA_V4 && !isa_is_forced()) {
+        return &kernels_v3;
+    }
+#else
+    (void)width;
+#endif
+    return kernels_get();
+}

@@ -2,6 +2,7 @@
 #ifndef KERNELS_SOFTMAX_ROWS_H
 #define KERNELS_SOFTMAX_ROWS_H
 
+#include "kernels/lanes.h"
 #include "kernels/rows.h"
 #include "kernels/vexp.h"
 

@@ -1,6 +1,6 @@
 #include "kernels/transpose.h"
 
-#include "kernels/simd.h"
+#include "kernels/lanes.h"
 
 void transpose_matrix(mha_real *y, const mha_real *x, size_t rows, size_t columns) {
     for (size_t r = 0; r < rows; r += VECTOR_LANES) {

@@ -49,7 +49,7 @@ void error_sums(wide_sum *sum, mha_real *dx, const mha_real *x, const mha_real *
     *sum = total;
 }
 
-/* A velocity that is not finite makes its weight so too, at a rate of 0 as well: only weights are looked at. */
+/* A velocity that is not finite makes its weight so too, at a rate of 0 as well: weights alone tell. */
 bool update_is_finite(const mha_real *weights, const mha_real *velocity, const mha_real *gradients,
     size_t count, const sgd_factors *factors) {
     const sgd_factors f = *factors;

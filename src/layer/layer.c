@@ -148,18 +148,18 @@ mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
 /* An activation's gradient is wanted when that of an input of its stage is. Points
  * pass->gradient[] of the wanted activations at zeroed buffers. */
 static void prepare_gradients(mha_pass *pass, mha_layer *layer) {
+    unsigned long wanted = 0;
+    for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
+        wanted |= (unsigned long)(pass->gradient[value] != NULL) << value;
+    }
     for (size_t i = 0; i < layer->stages.count; i++) {
         const mha_stage *stage = &layer->stages.at[i];
-        bool wanted = false;
-        for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
-            const bool is_input = (stage->inputs >> value & 1) != 0;
-            wanted = wanted || (is_input && pass->gradient[value] != NULL);
-        }
-        mha_real *const gradient = wanted ? layer->gradient[stage->result] : NULL;
+        mha_real *const gradient =
+            (stage->inputs & wanted) != 0 ? layer->gradient[stage->result] : NULL;
         pass->gradient[stage->result] = gradient;
         if (gradient != NULL) {
-            const size_t count = mha_value_count(stage->result, &pass->shape);
-            memset(gradient, 0, count * sizeof *gradient);
+            wanted |= 1ul << stage->result;
+            memset(gradient, 0, mha_value_count(stage->result, &pass->shape) * sizeof *gradient);
         }
     }
 }
