@@ -28,7 +28,8 @@ typedef struct mha_stage {
     bool masked;              /* the mask matters to it */
     /* Writes result, reading pass->value[] of the inputs. */
     void (*forward)(mha_real *result, const mha_pass *pass);
-    /* Adds to pass->gradient[] of the inputs that are wanted, given d(loss)/d(result). */
+    /* Adds to pass->gradient[] of the inputs that are wanted, given d(loss)/d(result). In the fused
+     * wing, where each activation is the input of one stage, gradients of activations are written. */
     void (*backward)(const mha_pass *pass, const mha_real *dresult);
 } mha_stage;
 

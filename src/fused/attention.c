@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/parallel.h"
 #include "base/size.h"
 #include "fused/fused.h"
@@ -78,6 +80,7 @@ typedef struct backward_work {
     const mha_shape *shape;
     const mha_fused *fused;
     size_t groups, group_keys;
+    bool fresh;
 } backward_work;
 
 static size_t query_count(const mha_shape *shape) {
@@ -95,18 +98,13 @@ static mha_real *group_queries(const backward_work *w, size_t group) {
 static void backward_task(const void *work, size_t task, size_t thread) {
     const backward_work *const w = work;
     const mha_shape *const shape = w->shape;
-    const size_t T = shape->target_length, S = shape->source_length, d = mha_head_width(shape);
+    const size_t T = shape->target_length, S = shape->source_length;
     const size_t head = task / w->groups, group = task % w->groups;
     const size_t first = group * w->group_keys;
     const attend_head of = head_of(w->q, w->k, w->v, w->mask, shape, head);
     const size_t target = head_offset(shape, of.b, of.h, T);
     const size_t source = head_offset(shape, of.b, of.h, S);
     mha_real *const dq = group_queries(w, group);
-    for (size_t t = 0; dq != NULL && group > 0 && t < T; t++) {
-        for (size_t i = 0; i < d; i++) {
-            dq[target + t * shape->width + i] = REAL(0.0);
-        }
-    }
     const mha_fused_weights *const saved = w->saved;
     const bool stored = saved->weights != NULL;
     w->fused->kernels->attend_backward(&(attend_backward){.head = of,
@@ -115,6 +113,8 @@ static void backward_task(const void *work, size_t task, size_t thread) {
         .dq = dq == NULL ? NULL : dq + target,
         .dk = w->dk == NULL ? NULL : w->dk + source,
         .dv = w->dv == NULL ? NULL : w->dv + source,
+        .fresh_queries = w->fresh || group > 0,
+        .fresh_keys = w->fresh,
         .dcontext = w->dcontext + target,
         .context = w->context + target,
         .weights = stored ? saved->weights + head * T * S : NULL,
@@ -138,20 +138,42 @@ static void add_groups(const void *work, size_t task, size_t thread) {
     }
 }
 
-void mha_fused_backward(mha_real *dq, mha_real *dk, mha_real *dv, const mha_real *dcontext,
-    const mha_real *context, const mha_fused_weights *saved, const mha_real *q, const mha_real *k,
-    const mha_real *v, const mha_mask *mask, const mha_shape *shape, mha_fused *fused) {
+static void zero(mha_real *x, size_t count) {
+    if (x != NULL) {
+        memset(x, 0, count * sizeof *x);
+    }
+}
+
+void fused_attention_backward(mha_real *dq, mha_real *dk, mha_real *dv, bool fresh,
+    const mha_real *dcontext, const mha_real *context, const mha_fused_weights *saved,
+    const mha_real *q, const mha_real *k, const mha_real *v, const mha_mask *mask,
+    const mha_shape *shape, mha_fused *fused) {
     const size_t S = shape->source_length;
-    if (shape->target_length == 0 || S == 0 || (dq == NULL && dk == NULL && dv == NULL)) {
+    if (dq == NULL && dk == NULL && dv == NULL) {
+        return;
+    }
+    if (shape->target_length == 0 || S == 0) {
+        if (fresh) {
+            zero(dq, query_count(shape));
+            zero(dk, shape->batch * S * shape->width);
+            zero(dv, shape->batch * S * shape->width);
+        }
         return;
     }
     const size_t groups = fused_key_groups(S);
     const size_t blocks = (S + ATTEND_KEYS - 1) / ATTEND_KEYS;
     const backward_work work = {dq, dk, dv, dcontext, context, saved, q, k, v, mask, shape, fused,
-        groups, (blocks + groups - 1) / groups * ATTEND_KEYS};
+        groups, (blocks + groups - 1) / groups * ATTEND_KEYS, fresh};
     const size_t threads = fused_threads(fused, pair_operations(shape, 8));
     parallel_run(threads, shape->batch * shape->heads * groups, backward_task, &work);
     if (dq != NULL && groups > 1) {
         parallel_run(threads, (query_count(shape) + SUM_COUNT - 1) / SUM_COUNT, add_groups, &work);
     }
+}
+
+void mha_fused_backward(mha_real *dq, mha_real *dk, mha_real *dv, const mha_real *dcontext,
+    const mha_real *context, const mha_fused_weights *saved, const mha_real *q, const mha_real *k,
+    const mha_real *v, const mha_mask *mask, const mha_shape *shape, mha_fused *fused) {
+    fused_attention_backward(
+        dq, dk, dv, false, dcontext, context, saved, q, k, v, mask, shape, fused);
 }

@@ -61,12 +61,13 @@ void fused_projection_forward(mha_real *y, const mha_real *x, const mha_real *w,
 /* Of a weight gradient, whose sums run over all rows of the batch. */
 enum { GRADIENT_COLUMNS = PACKED_COLUMNS };
 
-void fused_projection_backward(mha_real *dx, mha_real *dw, const mha_real *dy, const mha_real *x,
-    const mha_real *w, size_t rows, size_t in, size_t out, const mha_fused *fused) {
-    if (dx != NULL) { /* dx += dy w^T */
+void fused_projection_backward(mha_real *dx, bool fresh, mha_real *dw, const mha_real *dy,
+    const mha_real *x, const mha_real *w, size_t rows, size_t in, size_t out,
+    const mha_fused *fused) {
+    if (dx != NULL) { /* dx += dy w^T, or = */
         fused->kernels->transpose(fused->transposed, w, in, out);
         const product whole = {dx, in, {dy, out, 1}, {fused->transposed, in, 1}, rows, in, out,
-            PRODUCT_CONTINUE, NULL};
+            fresh ? PRODUCT_OVERWRITE : PRODUCT_CONTINUE, NULL};
         multiply_blocks(&whole, PROJECTION_COLUMNS, fused);
     }
     if (dw != NULL) { /* dw += x^T dy */

@@ -242,13 +242,13 @@ void attend_backward_keys(const attend_backward *task) {
         memset(block.dv, 0, block.keys * padded * sizeof *block.dv);
         backward_block(&block);
         if (task->dk != NULL) {
-            add_rows(task->dk + key, stride, block.dk, padded, block.keys, d);
+            add_rows(task->dk + key, stride, block.dk, padded, block.keys, d, task->fresh_keys);
         }
         if (task->dv != NULL) {
-            add_rows(task->dv + key, stride, block.dv, padded, block.keys, d);
+            add_rows(task->dv + key, stride, block.dv, padded, block.keys, d, task->fresh_keys);
         }
     }
     if (task->dq != NULL) {
-        add_rows(task->dq, stride, block.dq, padded, T, d);
+        add_rows(task->dq, stride, block.dq, padded, T, d, task->fresh_queries);
     }
 }

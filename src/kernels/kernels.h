@@ -102,7 +102,8 @@ typedef struct attend_forward {
 typedef struct attend_backward {
     attend_head head;
     size_t first, keys;
-    mha_real *dq, *dk, *dv;                        /* (T), (S), (S): added to */
+    mha_real *dq, *dk, *dv;                        /* (T), (S), (S): added to, */
+    bool fresh_queries, fresh_keys;                /* or written: dq, and dk and dv */
     const mha_real *dcontext, *context;            /* (T) */
     const mha_real *weights;                       /* (T,S), or NULL and then the two below */
     const mha_real *row_maximum, *row_inverse_sum; /* (T) */

@@ -79,18 +79,28 @@ void copy_rows(
     }
 }
 
-void add_rows(
-    mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows, size_t d) {
+KERNEL_INLINE void add_rows_to(mha_real *y, size_t stride, const mha_real *copy, size_t padded,
+    size_t rows, size_t d, bool fresh) {
     const size_t whole = d / VECTOR_LANES * VECTOR_LANES, rest = d - whole;
+    const vec zero = vec_all(REAL(0.0));
     for (size_t r = 0; r < rows; r++) {
         mha_real *const to = y + r * stride;
         for (size_t i = 0; i < whole; i += VECTOR_LANES) {
-            vec_store(to + i, vec_load(to + i) + vec_load(copy + r * padded + i));
+            vec_store(to + i, (fresh ? zero : vec_load(to + i)) + vec_load(copy + r * padded + i));
         }
         if (rest > 0) {
-            vec_store_first(to + whole,
-                vec_load_first(to + whole, rest) + vec_load(copy + r * padded + whole), rest);
+            const vec sum = fresh ? zero : vec_load_first(to + whole, rest);
+            vec_store_first(to + whole, sum + vec_load(copy + r * padded + whole), rest);
         }
+    }
+}
+
+void add_rows(mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows,
+    size_t d, bool fresh) {
+    if (fresh) {
+        add_rows_to(y, stride, copy, padded, rows, d, true);
+    } else {
+        add_rows_to(y, stride, copy, padded, rows, d, false);
     }
 }
 

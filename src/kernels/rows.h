@@ -52,11 +52,12 @@ void block_row(mha_real *x, const mha_mask_row *row, size_t begin, size_t end, m
 bool all_finite(const mha_real *x, size_t count);
 
 /* The rows of one head stand among those of others, `stride` apart. They are worked on in copies that are
- * `padded` wide, the head width in whole vectors: copy = x with zeros behind it; y += copy. */
+ * `padded` wide, the head width in whole vectors: copy = x with zeros behind it; y += copy, or where `fresh`
+ * y = 0 + copy. */
 void copy_rows(
     mha_real *copy, size_t padded, const mha_real *x, size_t stride, size_t rows, size_t d);
-void add_rows(
-    mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows, size_t d);
+void add_rows(mha_real *y, size_t stride, const mha_real *copy, size_t padded, size_t rows,
+    size_t d, bool fresh);
 
 /* Asks for rows of x that will be read or added to soon, so that they come into the second cache meanwhile.
  * A few rows close together are there anyway. */

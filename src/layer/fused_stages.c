@@ -1,4 +1,5 @@
 /* The stages of the fused wing: the four projections, and all between them in one. */
+#include "fused/fused.h"
 #include "layer/projections.h"
 
 static void attention_forward(mha_real *result, const mha_pass *pass) {
@@ -11,8 +12,8 @@ static void attention_forward(mha_real *result, const mha_pass *pass) {
 static void attention_backward(const mha_pass *pass, const mha_real *dresult) {
     const mha_fused_weights saved = {pass->saved[MHA_ATTENTION_WEIGHTS],
         pass->saved[MHA_ROW_MAXIMUM], pass->saved[MHA_ROW_INVERSE_SUM]};
-    mha_fused_backward(pass->gradient[MHA_Q], pass->gradient[MHA_K], pass->gradient[MHA_V], dresult,
-        pass->value[MHA_CONTEXT], &saved, pass->value[MHA_Q], pass->value[MHA_K],
+    fused_attention_backward(pass->gradient[MHA_Q], pass->gradient[MHA_K], pass->gradient[MHA_V],
+        true, dresult, pass->value[MHA_CONTEXT], &saved, pass->value[MHA_Q], pass->value[MHA_K],
         pass->value[MHA_V], pass->mask, &pass->shape, pass->fused);
 }
 

@@ -146,7 +146,7 @@ mha_status mha_forward(mha_real *output, mha_tape *tape, const mha_real *query,
 }
 
 /* An activation's gradient is wanted when that of an input of its stage is. Points
- * pass->gradient[] of the wanted activations at zeroed buffers. */
+ * pass->gradient[] of the wanted activations at buffers, zeroed in the readable wing. */
 static void prepare_gradients(mha_pass *pass, mha_layer *layer) {
     unsigned long wanted = 0;
     for (size_t value = 0; value < MHA_VALUE_COUNT; value++) {
@@ -157,8 +157,11 @@ static void prepare_gradients(mha_pass *pass, mha_layer *layer) {
         mha_real *const gradient =
             (stage->inputs & wanted) != 0 ? layer->gradient[stage->result] : NULL;
         pass->gradient[stage->result] = gradient;
-        if (gradient != NULL) {
-            wanted |= 1ul << stage->result;
+        if (gradient == NULL) {
+            continue;
+        }
+        wanted |= 1ul << stage->result;
+        if (layer->fused == NULL) {
             memset(gradient, 0, mha_value_count(stage->result, &pass->shape) * sizeof *gradient);
         }
     }

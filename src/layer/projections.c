@@ -17,11 +17,12 @@ static void product_forward(
     }
 }
 
-static void product_backward(const mha_pass *pass, mha_real *dx, mha_real *dw, const mha_real *dy,
-    const mha_real *x, const mha_real *w, size_t rows) {
+/* dx is fresh where it belongs to an activation, of which the fused wing keeps no sum. */
+static void product_backward(const mha_pass *pass, mha_real *dx, bool fresh, mha_real *dw,
+    const mha_real *dy, const mha_real *x, const mha_real *w, size_t rows) {
     const size_t D = pass->shape.width;
     if (pass->fused != NULL) {
-        fused_projection_backward(dx, dw, dy, x, w, rows, D, D, pass->fused);
+        fused_projection_backward(dx, fresh, dw, dy, x, w, rows, D, D, pass->fused);
     } else {
         mha_projection_backward(dx, dw, dy, x, w, rows, D, D);
     }
@@ -52,7 +53,7 @@ void project_query_forward(mha_real *result, const mha_pass *pass) {
 
 void project_query_backward(const mha_pass *pass, const mha_real *dresult) {
     const mha_shape *shape = &pass->shape;
-    product_backward(pass, pass->gradient[MHA_QUERY], pass->gradient[MHA_WQ], dresult,
+    product_backward(pass, pass->gradient[MHA_QUERY], false, pass->gradient[MHA_WQ], dresult,
         pass->value[MHA_QUERY], pass->value[MHA_WQ], shape->batch * shape->target_length);
 }
 
@@ -78,7 +79,7 @@ static void project_source_backward(
         bool seen;
         end = next_source_run(&seen, pass, begin);
         if (seen) {
-            product_backward(pass, dsource == NULL ? NULL : dsource + begin * D,
+            product_backward(pass, dsource == NULL ? NULL : dsource + begin * D, false,
                 pass->gradient[weight], dresult + begin * D, pass->value[MHA_SOURCE] + begin * D,
                 pass->value[weight], end - begin);
         }
@@ -109,6 +110,6 @@ void project_output_forward(mha_real *result, const mha_pass *pass) {
 
 void project_output_backward(const mha_pass *pass, const mha_real *dresult) {
     const mha_shape *shape = &pass->shape;
-    product_backward(pass, pass->gradient[MHA_CONTEXT], pass->gradient[MHA_WO], dresult,
+    product_backward(pass, pass->gradient[MHA_CONTEXT], true, pass->gradient[MHA_WO], dresult,
         pass->value[MHA_CONTEXT], pass->value[MHA_WO], shape->batch * shape->target_length);
 }

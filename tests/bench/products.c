@@ -33,10 +33,12 @@ static void run_layer(const struct product_case *made) {
         fused_projection_forward(made->c, made->a, made->b, M, K, N, made->fused);
         break;
     case NT:
-        fused_projection_backward(made->c, NULL, made->a, NULL, made->b, M, N, K, made->fused);
+        fused_projection_backward(
+            made->c, false, NULL, made->a, NULL, made->b, M, N, K, made->fused);
         break;
     default:
-        fused_projection_backward(NULL, made->c, made->b, made->a, NULL, K, M, N, made->fused);
+        fused_projection_backward(
+            NULL, false, made->c, made->b, made->a, NULL, K, M, N, made->fused);
     }
 }
 
