@@ -53,6 +53,17 @@ START_TEST(test_places_and_series) {
     chart_title(text, &chart);
     ck_assert_str_eq(text, "Speed in percent of FMA peak, on Processor X");
     chart_free(&chart);
+    strcpy(tables[0].isa, "v3");
+    strcpy(tables[1].isa, "v3");
+    ck_assert_int_eq(chart_create(&chart, tables, names, 2, &error), MHA_OK);
+    chart_title(text, &chart);
+    ck_assert_str_eq(text, "Speed in percent of FMA peak, on Processor X, v3");
+    chart_free(&chart);
+    strcpy(tables[1].isa, "v4");
+    ck_assert_int_eq(chart_create(&chart, tables, names, 2, &error), MHA_OK);
+    chart_title(text, &chart);
+    ck_assert_str_eq(text, "Speed in percent of FMA peak, on Processor X");
+    chart_free(&chart);
     free_tables(tables);
     read_tables(tables, "Processor Y");
     ck_assert_int_eq(chart_create(&chart, tables, names, 2, &error), MHA_OK);

@@ -30,7 +30,7 @@ START_TEST(test_rows_read_back) {
     static const double values[][3] = {{2.345, 6.768, 4.5}, {123456.789, 1234.5, 87.25}};
     FILE *file = fopen(folder_path("a.tsv"), "w");
     ck_assert_ptr_nonnull(file);
-    fputs("# processor: A name: of 3 GHz\n# other: 1\n", file);
+    fputs("# processor: A name: of 3 GHz\n# instruction set: v3\n# other: 1\n", file);
     bench_write_header(file, true);
     for (size_t i = 0; i < COUNT(rows); i++) {
         ck_assert_int_eq(bench_shape_parse(&rows[i].shape, shapes[i], NULL), MHA_OK);
@@ -45,6 +45,7 @@ START_TEST(test_rows_read_back) {
     ck_assert_msg(
         bench_table_read(&table, folder_path("a.tsv"), &error) == MHA_OK, "%s", error.text);
     ck_assert_str_eq(table.processor, "A name: of 3 GHz");
+    ck_assert_str_eq(table.isa, "v3");
     ck_assert_uint_eq(table.count, COUNT(rows));
     for (size_t i = 0; i < COUNT(rows); i++) {
         char shape[BENCH_SHAPE_SIZE];
@@ -90,6 +91,8 @@ START_TEST(test_broken_rows_are_refused) {
         {"2,4,6,8,2\tstep\tstored\t1\t2.3\t6.7\t1e999\n", "peak_percent '1e999' is not"},
         {"2,4,6,8,2\tstep\tstored\t1\t2.3\t6.7\t0x10\n", "peak_percent '0x10' is not"},
         {"2,4,6,8,2\tstep\tstored\t1\t2.3\t6.7\t4.5 \n", "peak_percent '4.5 ' is not"},
+        {"2,4,6,8,2\tstep\tstored\t1\t2.3\t6.7\t1000.1\n",
+            "peak_percent '1000.1' is more than 1000"},
         {"2,4,6,8,2\tstep\tstored\t1\t2.3\t6.7\t4.5", ":4: not a whole line of at most 510"},
         {"# late\n", "1 columns"},
     };
@@ -134,6 +137,12 @@ START_TEST(test_other_files_are_refused) {
 }
 END_TEST
 
+START_TEST(test_a_name_with_an_escape) {
+    write_bench_table("escape.tsv", "one\033[31m", GOOD_ROW);
+    assert_table_refused("escape.tsv", ":1: character 27 in a comment");
+}
+END_TEST
+
 START_TEST(test_long_names_are_cut) {
     char name[400];
     memset(name, 'x', sizeof name);
@@ -152,6 +161,7 @@ TCase *bench_table_case(void) {
     tcase_add_test(tables, test_rows_read_back);
     tcase_add_test(tables, test_broken_rows_are_refused);
     tcase_add_test(tables, test_other_files_are_refused);
+    tcase_add_test(tables, test_a_name_with_an_escape);
     tcase_add_test(tables, test_long_names_are_cut);
     return tables;
 }

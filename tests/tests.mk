@@ -110,6 +110,7 @@ doors:
 	$(Q)! printf '#include <mha/mha32.h>\n' \
 	  | $(CC) -std=c11 -ffast-math -Iinclude -fsyntax-only -x c - 2>/dev/null
 	$(Q)! $(MAKE) -n CFLAGS=-ffast-math help > /dev/null 2>&1
+	$(Q)! $(MAKE) -n CFLAGS=-Ofast help > /dev/null 2>&1
 
 # The routines of the readable wing compile for a complex precision too.
 COMPLEX_OBJ := $(patsubst %.c,$(BUILD)/c128/%.o,$(wildcard src/math/*.c src/ops/*.c src/layer/*.c))

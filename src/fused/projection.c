@@ -43,6 +43,12 @@ static void multiply_blocks(const product *whole, size_t columns, const mha_fuse
     }
     const double operations = 2.0 * (double)whole->M * (double)whole->N * (double)whole->K;
     const size_t threads = fused_threads(fused, operations);
+    if (threads < 2 && whole->M <= MOST_ROWS && whole->N <= columns) {
+        product only = *whole;
+        only.scratch = fused_scratch(fused, 0);
+        fused->kernels->multiply(&only);
+        return;
+    }
     const size_t across = (whole->N + columns - 1) / columns;
     const size_t parts = parts_of(whole->M, across, threads);
     const size_t rows = ((whole->M + parts - 1) / parts + 1) / 2 * 2;

@@ -22,8 +22,11 @@ size_t fused_key_groups(size_t source_length) {
 }
 
 size_t fused_threads(const mha_fused *fused, double operations) {
+    if (fused->threads < 2 || operations < 2 * OPERATIONS_OF_A_THREAD) {
+        return 1;
+    }
     const double worth = operations / OPERATIONS_OF_A_THREAD;
-    return worth < 2 ? 1 : worth < (double)fused->threads ? (size_t)worth : fused->threads;
+    return worth < (double)fused->threads ? (size_t)worth : fused->threads;
 }
 
 /* The numbers of one part of the block, whole cache lines. */

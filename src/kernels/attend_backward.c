@@ -184,10 +184,15 @@ static void fetch_head(const attend_backward *task, size_t d) {
     }
 }
 
-/* Copies what all blocks of keys read, and returns where free scratch begins. */
+/* What all blocks of keys read; returns where free scratch begins. Set field by field: zeroing takes as
+ * long as a small tile. */
 static mha_real *prepare_queries(key_block *block, const attend_backward *task) {
     const attend_head *const head = &task->head;
-    const size_t T = head->shape->target_length, d = block->d, padded = block->padded;
+    const size_t T = head->shape->target_length, d = mha_head_width(head->shape);
+    const size_t padded = whole_vectors(d);
+    block->task = task;
+    block->d = d;
+    block->padded = padded;
     mha_real *const delta = task->scratch;
     mha_real *const q = delta + whole_lanes(T), *const dcontext = q + T * padded;
     block->dq = dcontext + T * padded;
@@ -216,10 +221,7 @@ void attend_backward_keys(const attend_backward *task) {
     const attend_head *const head = &task->head;
     const size_t T = head->shape->target_length, d = mha_head_width(head->shape);
     const size_t stride = head->stride, padded = whole_vectors(d);
-    key_block block; /* set field by field: zeroing it first takes as long as a small tile */
-    block.task = task;
-    block.d = d;
-    block.padded = padded;
+    key_block block;
     mha_real *const k = prepare_queries(&block, task);
     block.k = k;
     block.dk = k + ATTEND_KEYS * padded;

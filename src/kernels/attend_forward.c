@@ -216,7 +216,7 @@ static void forward_block(const query_block *block, size_t first, size_t rows) {
     softmax_rows(block, inverse, &seen);
     sum_context(block, &seen);
     const bool finite = all_finite(block->context, rows * block->padded);
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < seen.rows; r++) {
         const mha_real factor = finite ? inverse[r] : weigh_context(block, &seen, r, inverse[r]);
         write_context(block->task->context + (first + r) * head->stride,
             block->context + r * block->padded, factor, block->d);
@@ -234,10 +234,17 @@ static void fetch_head(const attend_forward *task, size_t S, size_t d) {
     fetch_rows(task->context + row, head->stride, rows, d);
 }
 
-/* Copies what all blocks of queries read. */
+/* What all blocks of queries read. Set field by field: zeroing takes as long as a small tile. */
 static void prepare_keys(query_block *block, const attend_forward *task) {
     const attend_head *const head = &task->head;
-    const size_t S = block->S, d = block->d, padded = block->padded;
+    const size_t S = head->shape->source_length, d = mha_head_width(head->shape);
+    const size_t padded = whole_vectors(d);
+    block->task = task;
+    block->S = S;
+    block->d = d;
+    block->padded = padded;
+    block->scores = task->scratch;
+    block->ld = attend_score_stride(S);
     mha_real *const keys = block->scores + ATTEND_ROWS * block->ld;
     mha_real *const values = keys + whole_panels(S) * d;
     block->q = values + S * padded;
@@ -251,13 +258,7 @@ static void prepare_keys(query_block *block, const attend_forward *task) {
 }
 
 void attend_forward_rows(const attend_forward *task) {
-    query_block block; /* set field by field: zeroing it first takes as long as a small tile */
-    block.task = task;
-    block.S = task->head.shape->source_length;
-    block.d = mha_head_width(task->head.shape);
-    block.padded = whole_vectors(block.d);
-    block.scores = task->scratch;
-    block.ld = attend_score_stride(block.S);
+    query_block block;
     prepare_keys(&block, task);
     for (size_t r = 0; r < task->rows; r += ATTEND_ROWS) {
         forward_block(&block, task->first + r, size_least(task->rows - r, ATTEND_ROWS));

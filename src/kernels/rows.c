@@ -56,13 +56,11 @@ void block_row(mha_real *x, const mha_mask_row *row, size_t begin, size_t end, m
 
 bool all_finite(const mha_real *x, size_t count) {
     const size_t whole = count / VECTOR_LANES * VECTOR_LANES;
-    vec_bits finite = vec_all(REAL(0.0)) == vec_all(REAL(0.0));
+    const vec zero = vec_all(REAL(0.0)), rest = vec_load_first(x + whole, count - whole);
+    vec_bits finite = rest * zero == zero; /* NaN where a number is not */
     for (size_t i = 0; i < whole; i += VECTOR_LANES) {
-        const vec at = vec_load(x + i);
-        finite &= at - at == vec_all(REAL(0.0));
+        finite &= vec_load(x + i) * zero == zero;
     }
-    const vec rest = vec_load_first(x + whole, count - whole);
-    finite &= rest - rest == vec_all(REAL(0.0));
     return vec_all_set(finite);
 }
 

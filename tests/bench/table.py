@@ -16,14 +16,27 @@ def output_of(command):
     return done.stdout
 
 
-def run_mha(mha, shape, threads, mode="stored"):
-    """One run of `mha bench`: {what: row}, each row {column: text}, and {name: value} of the machine."""
+def start_mha(mha, shape, threads, mode="stored"):
+    """Begins a run of `mha bench`; results_of waits for it."""
     command = [mha, "bench", "--tsv", "--shape", shape, "--threads", str(threads), "--mode", mode]
-    lines = output_of(command).splitlines()
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def results_of(running):
+    """{what: row}, each row {column: text}, and {name: value} of the machine."""
+    printed, wrong = running.communicate()
+    if running.returncode != 0:
+        sys.exit(f"{' '.join(running.args)}: status {running.returncode}: {wrong.strip()}")
+    lines = printed.splitlines()
     machine = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
     header, *rows = [line.split("\t") for line in lines if not line.startswith("#")]
     table = [dict(zip(header, row)) for row in rows]
     return {row["what"]: row for row in table}, machine
+
+
+def run_mha(mha, shape, threads, mode="stored"):
+    """One run of `mha bench`, from start to end."""
+    return results_of(start_mha(mha, shape, threads, mode))
 
 
 def median_seconds(run, least=3, seconds=0.3):

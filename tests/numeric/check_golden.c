@@ -26,8 +26,7 @@ static const mha_value matrices[] = {MHA_WQ, MHA_WK, MHA_WV, MHA_WO};
 static const char *const matrix_gradients[] = {"grad_wq", "grad_wk", "grad_wv", "grad_wo"};
 
 static void load_numbers(mha_real *to, const golden_file *file, const char *name, mha_value value) {
-    set_numbers(
-        to, golden_numbers(file, name, value), mha_value_count(value, &file->shape));
+    set_numbers(to, golden_numbers(file, name, value), mha_value_count(value, &file->shape));
 }
 
 static void open_golden(layer_case *c, const golden_file *file) {

@@ -45,8 +45,7 @@ void assert_same_results(const layer_case *a, const layer_case *b) {
     leaf of_a[CASE_LEAVES], of_b[CASE_LEAVES];
     const size_t count = leaves_of(of_a, a);
     ck_assert_uint_eq(leaves_of(of_b, b), count);
-    assert_same_bits(
-        "output", a->output, b->output, mha_value_count(MHA_OUTPUT, &a->shape));
+    assert_same_bits("output", a->output, b->output, mha_value_count(MHA_OUTPUT, &a->shape));
     assert_same_bits("attention weights", attention_of(a), attention_of(b),
         mha_value_count(MHA_ATTENTION_WEIGHTS, &a->shape));
     for (size_t l = 0; l < count; l++) {

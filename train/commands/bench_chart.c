@@ -63,13 +63,15 @@ mha_status chart_create(struct bench_chart *chart, const struct bench_table *tab
     const char *const *names, size_t files, mha_error *error) {
     *chart = (struct bench_chart){.names = names, .files = files, .highest = 100};
     size_t rows = 0;
-    bool same = true;
+    bool same = true, same_isa = true;
     for (size_t f = 0; f < files; f++) {
         rows += tables[f].count;
         same = same && strcmp(tables[f].processor, tables[0].processor) == 0;
+        same_isa = same_isa && strcmp(tables[f].isa, tables[0].isa) == 0;
     }
     if (same) {
         memcpy(chart->processor, tables[0].processor, sizeof chart->processor);
+        memcpy(chart->isa, same_isa ? tables[0].isa : "", same_isa ? sizeof chart->isa : 1);
     }
     chart->points = allocate_zeroed(rows, sizeof *chart->points);
     if (chart->points == NULL) {
@@ -106,8 +108,9 @@ void chart_series_name(char text[CHART_NAME_SIZE], const struct bench_chart *cha
 }
 
 void chart_title(char text[CHART_NAME_SIZE], const struct bench_chart *chart) {
-    snprintf(text, CHART_NAME_SIZE, "Speed in percent of FMA peak%s%s",
-        *chart->processor != '\0' ? ", on " : "", chart->processor);
+    snprintf(text, CHART_NAME_SIZE, "Speed in percent of FMA peak%s%s%s%s",
+        *chart->processor != '\0' ? ", on " : "", chart->processor, *chart->isa != '\0' ? ", " : "",
+        chart->isa);
 }
 
 /* Points of one place stand side by side, at most a tenth of its width apart. */

@@ -10,9 +10,9 @@
 #include "files.h"
 #include "memory.h"
 
-enum { LINE_SIZE = 512, COLUMNS = 7 };
+enum { LINE_SIZE = 512, COLUMNS = 7, MOST_PERCENT = 1000 };
 
-static const char processor_key[] = "# processor: ";
+static const char processor_key[] = "# processor: ", isa_key[] = "# instruction set: ";
 
 static const char *const columns[COLUMNS] = {
     "shape", "what", "mode", "threads", "median_us", "gflops", "peak_percent"};
@@ -92,6 +92,10 @@ static mha_status read_row(struct bench_row *row, char *line, mha_error *error) 
         return mha_fail(error, MHA_ERROR_FORMAT,
             "threads '%s' is not a whole number from 1 to 1000000", fields[3]);
     }
+    if (row->peak_percent > MOST_PERCENT) {
+        return mha_fail(error, MHA_ERROR_FORMAT, "peak_percent '%s' is more than %d", fields[6],
+            (int)MOST_PERCENT);
+    }
     row->threads = (size_t)threads;
     return MHA_OK;
 }
@@ -124,18 +128,31 @@ static mha_status next_line(char line[LINE_SIZE], bool *more, FILE *file, mha_er
     return MHA_OK;
 }
 
-/* A line before the rows: a comment, of which the processor's name is kept, or the header. */
+/* Keeps what stands behind the key, cut to size, where the line begins with it. */
+static void keep_value(char *text, size_t size, const char *line, const char *key) {
+    const size_t length = strlen(key);
+    if (strncmp(line, key, length) == 0) {
+        snprintf(text, size, "%.*s", (int)size - 1, line + length);
+    }
+}
+
+/* A line before the rows: a comment, of which the processor's name and set are kept, or the header. */
 static mha_status read_head(
     struct bench_table *table, bool *header, const char *line, mha_error *error) {
-    if (strncmp(line, processor_key, sizeof processor_key - 1) == 0) {
-        snprintf(table->processor, sizeof table->processor, "%.*s",
-            (int)sizeof table->processor - 1, line + sizeof processor_key - 1);
-    } else if (*line != '#') {
+    if (*line != '#') {
         *header = strcmp(line, BENCH_HEADER) == 0;
         return *header ? MHA_OK
                        : mha_fail(error, MHA_ERROR_FORMAT,
                              "not the header of a table that `mha bench --tsv` wrote");
     }
+    for (const char *at = line; *at != '\0'; at++) {
+        if (iscntrl((unsigned char)*at)) {
+            return mha_fail(
+                error, MHA_ERROR_FORMAT, "character %u in a comment", (unsigned)(unsigned char)*at);
+        }
+    }
+    keep_value(table->processor, sizeof table->processor, line, processor_key);
+    keep_value(table->isa, sizeof table->isa, line, isa_key);
     return MHA_OK;
 }
 
