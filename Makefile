@@ -26,12 +26,14 @@ ALL_CFLAGS = $(CFLAGS) -std=c11 -ffp-contract=off $(THREADING) $(WARNINGS) $(SAN
 ALL_CPPFLAGS = $(CPPFLAGS) -Iinclude -D_XOPEN_SOURCE=700
 ALL_LDFLAGS = $(LDFLAGS) $(SANITIZER)
 
-# Sources with a precision are compiled twice, the others once; kernels once a precision and
+# Sources with a precision are compiled twice, what the complex step needs a third time, the others once; kernels once a precision and
 # instruction set. Every set is named by single features, since clang 14 does not know x86-64-v3.
 KERNELS := $(filter-out src/kernels/select.c,$(wildcard src/kernels/*.c))
 NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c src/fused/*.c) src/kernels/select.c \
   src/learn/loss.c src/learn/sgd.c
-COMMON  := $(wildcard src/base/*.c) src/learn/gradcheck.c
+COMPLEX := $(wildcard src/math/*.c src/ops/*.c) src/layer/stages.c src/layer/projections.c \
+  $(wildcard src/complex/*.c)
+COMMON  := $(wildcard src/base/*.c) src/learn/gradcheck.c src/learn/checker.c
 IO      := $(wildcard src/io/*.c)
 PROGRAM := $(wildcard train/*.c train/run/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
 PROGRAM_NUMERIC := $(wildcard train/numeric/*.c)
@@ -49,7 +51,8 @@ KERNEL_OBJ := $(foreach precision,f32 f64,$(foreach set,$(KERNEL_SETS),\
 
 F32_OBJ  := $(NUMERIC:%.c=$(BUILD)/f32/%.o)
 F64_OBJ  := $(NUMERIC:%.c=$(BUILD)/f64/%.o)
-CORE_OBJ := $(F32_OBJ) $(F64_OBJ) $(KERNEL_OBJ) $(COMMON:%.c=$(BUILD)/common/%.o)
+COMPLEX_OBJ := $(COMPLEX:%.c=$(BUILD)/c128/%.o)
+CORE_OBJ := $(F32_OBJ) $(F64_OBJ) $(COMPLEX_OBJ) $(KERNEL_OBJ) $(COMMON:%.c=$(BUILD)/common/%.o)
 IO_OBJ   := $(IO:%.c=$(BUILD)/common/%.o)
 PROGRAM_OBJ := $(PROGRAM:%.c=$(BUILD)/common/%.o) $(BUILD)/common/plot_scripts.o \
   $(PROGRAM_NUMERIC:%.c=$(BUILD)/f32/%.o) $(PROGRAM_NUMERIC:%.c=$(BUILD)/f64/%.o)
@@ -92,7 +95,7 @@ help:
 	 'make demo         train, draw the loss curve and the heads, say where the pictures are' \
 	 'make check        all tests' \
 	 'make gradcheck    check every backward routine by finite differences' \
-	 'make check-isa    the tests again under every other instruction set of the processor' \
+	 'make check-isa    the tests again under every instruction set of the processor, forced' \
 	 'make bits         the same bits by every instruction set, aarch64 by qemu, threads and modes' \
 	 'make sanitize     the tests under address, undefined-behaviour and thread sanitizers and valgrind' \
 	 'make bench        the speed of mha, and of its rivals where they are installed' \
@@ -136,6 +139,11 @@ $(BUILD)/f64/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64 $(ALL_CFLAGS) $(optimise) -c $< -o $@
+
+$(BUILD)/c128/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=128 $(ALL_CFLAGS) $(optimise) -c $< -o $@
 
 # kernel_rule PRECISION SET
 define kernel_rule

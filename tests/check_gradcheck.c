@@ -185,5 +185,6 @@ Suite *gradcheck_suite(void) {
     tcase_add_test(cases, catches_what_is_not_finite);
     suite_add_tcase(suite, cases);
     suite_add_tcase(suite, gradcheck_limits());
+    suite_add_tcase(suite, gradcheck_complex());
     return suite;
 }

@@ -45,7 +45,7 @@ void prepare_check(const example *chosen, size_t rows, double scale) {
     under_test.output =
         (mha_gradcheck_output){"y", under_test.m.y, under_test.m.dy, rows * COLUMNS, NULL};
     under_test.subject = (mha_gradcheck_case){&under_test, call_forward, call_backward,
-        under_test.blocks, chosen->w_rows > 0 ? 2 : 1, &under_test.output, 1};
+        under_test.blocks, chosen->w_rows > 0 ? 2 : 1, &under_test.output, 1, NULL};
     under_test.options = mha_gradcheck_defaults();
 }
 

@@ -11,7 +11,8 @@ TEST_ENVIRONMENT = OMP_WAIT_POLICY=passive MHA=$(abspath $(BUILD)/mha) MHA_GOLDE
 
 include tests/bits/bits.mk
 
-.PHONY: check check-isa soak readme kernels symbols exported doors complex-ready man installed sanitize sanitize-address sanitize-valgrind check-in-one-process
+.PHONY: check check-isa soak readme kernels symbols exported doors man installed sanitize sanitize-address sanitize-valgrind \
+  check-in-one-process check-without-forks check-with-forks
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -24,13 +25,13 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
-check: $(BUILD)/mha $(BUILD)/check readme complex-ready kernels symbols exported doors man $(if $(SANITIZE),,installed) \
+check: $(BUILD)/mha $(BUILD)/check readme kernels symbols exported doors man $(if $(SANITIZE),,installed) \
   threads bits-here
 	$(Q)$(TEST_ENVIRONMENT) $(BUILD)/check
 	@echo 'make check: all tests passed'
 
-# The suite again under each instruction set that the processor has, but for the best, which make check
-# runs under. CK_RUN_SUITE in the environment names one suite of it.
+# The suite again under each instruction set that the processor has, forced. CK_RUN_SUITE in the
+# environment names one suite of it.
 check-isa: $(BUILD)/mha $(BUILD)/check $(BUILD)/check-threads $(BITS)
 	$(Q)$(TEST_ENVIRONMENT) sh tests/bits/each.sh $(BITS) \
 	  sh -c '$(abspath $(BUILD)/check) $(if $(CK_RUN_SUITE),,&& $(abspath $(BUILD)/check-threads))'
@@ -112,22 +113,15 @@ doors:
 	$(Q)! $(MAKE) -n CFLAGS=-ffast-math help > /dev/null 2>&1
 	$(Q)! $(MAKE) -n CFLAGS=-Ofast help > /dev/null 2>&1
 
-# The routines of the readable wing compile for a complex precision too.
-COMPLEX_OBJ := $(patsubst %.c,$(BUILD)/c128/%.o,$(wildcard src/math/*.c src/ops/*.c src/layer/*.c))
-complex-ready: $(COMPLEX_OBJ)
-$(BUILD)/c128/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=128 $(ALL_CFLAGS) $(optimise) -c $< -o $@
-
 # The same tests under sanitizers and valgrind: in one process, where leaks are looked for once and not
 # after each test; then those that need a process of their own.
 sanitize: sanitize-address sanitize-valgrind sanitize-thread
 sanitize-address:
 	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined check-in-one-process
-check-in-one-process: $(BUILD)/check $(BUILD)/check-threads $(BUILD)/mha
-	$(Q)$(TEST_ENVIRONMENT) $(abspath $(BUILD)/check-threads)
+check-in-one-process: check-without-forks check-with-forks threads
+check-without-forks: $(BUILD)/check $(BUILD)/mha
 	$(Q)$(TEST_ENVIRONMENT) CK_FORK=no CK_EXCLUDE_TAGS=fork $(BUILD)/check
+check-with-forks: $(BUILD)/check $(BUILD)/mha
 	$(Q)$(TEST_ENVIRONMENT) CK_INCLUDE_TAGS=fork CK_TIMEOUT_MULTIPLIER=10 $(BUILD)/check
 sanitize-valgrind: $(BUILD)/check $(BUILD)/mha
 	$(Q)$(TEST_ENVIRONMENT) CK_FORK=no CK_EXCLUDE_TAGS="fork long" valgrind --quiet --error-exitcode=1 \
@@ -143,4 +137,4 @@ soak: $(BUILD)/mha $(BUILD)/soak
 
 include tests/fuzz/fuzz.mk tests/threads/threads.mk tests/bench/bench.mk
 
--include $(TEST_OBJ:.o=.d) $(COMPLEX_OBJ:.o=.d) $(SOAK_OBJ:.o=.d)
+-include $(TEST_OBJ:.o=.d) $(SOAK_OBJ:.o=.d)

@@ -14,6 +14,10 @@
  * The error of an entry is |analytic - numeric| / (largest |numeric| of its block). A block passes
  * when both are finite and the error is at most options.relative_tolerance everywhere.
  *
+ * Where the case has the function of complex numbers too (forward_complex), each derivative is computed a
+ * second time by the complex step, Im L(x + i 2^-100) / 2^-100 (complex.h), and must also agree with it to
+ * options.complex_tolerance of the block's largest: nothing is subtracted, so it has all its digits.
+ *
  * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says
  * so (zero_expected), and then only when no entry, analytic or numeric, is larger than
  * options.absolute_tolerance. Where nobody says so, zero everywhere means that no entry is larger
@@ -31,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mha/complex.h>
 #include <mha/declare.h>
 #include <mha/status.h>
 
@@ -68,18 +73,23 @@ typedef struct mha_gradcheck_case {
     size_t block_count;
     const mha_gradcheck_output *outputs;
     size_t output_count;
+    /* The same function of complex blocks, for the complex step, or NULL: writes outputs, reads blocks,
+     * both in the order of the case. false: it failed. */
+    bool (*forward_complex)(
+        void *context, mha_complex *const *outputs, const mha_complex *const *blocks);
 } mha_gradcheck_case;
 
 typedef struct mha_gradcheck_options {
     double step;               /* 2^-52 to 1 */
     double relative_tolerance; /* finite, not negative */
     double absolute_tolerance; /* likewise */
+    double complex_tolerance;  /* likewise */
     uint64_t seed;             /* r and directions come from default_rng([seed, 6]) */
     size_t entry_limit;        /* blocks with more entries are checked along directions */
     size_t directions;         /* for each of those blocks; none is MHA_GRADCHECK_EMPTY */
 } mha_gradcheck_options;
 
-/* step 1e-5, tolerances 1e-6 and 1e-9, seed 0, limit 4096 entries, 4 directions */
+/* step 1e-5, tolerances 1e-6, 1e-9 and 1e-12, seed 0, limit 4096 entries, 4 directions */
 mha_gradcheck_options mha_gradcheck_defaults(void);
 
 /* PASS, or the reason why not:
@@ -120,9 +130,13 @@ typedef struct mha_gradcheck_report {
     size_t checked;                   /* entries, or directions, that were compared */
     size_t index[MHA_GRADCHECK_RANK]; /* of the entry; 0 in axes beyond the rank */
     double analytic, numeric;
+    double complex_step; /* NaN without forward_complex */
     /* Relative to the largest |numeric| of the block; where zero was declared or found, the largest
-     * |analytic| or |numeric| itself. NaN if a number is not finite. */
+     * |analytic|, |numeric| or |complex_step| itself. NaN if a number is not finite. */
     double error;
+    /* Of the complex step, relative to its own largest in the block; NaN without, and where zero was
+     * declared or found. */
+    double complex_error;
 } mha_gradcheck_report;
 
 /* Checks every block. reports (block_count) is written. Returns MHA_OK when the check could be

@@ -23,8 +23,8 @@ typedef enum mha_mode {
 
 /* The instruction set that the library computes with: "baseline" (what the compiler was told),
  * "v3" (x86-64 with AVX2 and FMA) or "v4" (AVX-512): the highest that the processor has, or the one
- * that the environment variable MHA_ISA names. Unless that is v4, layers of a width up to 16 run on v3,
- * faster there and with the same bits. Decided once in a process. MHA_ERROR_ARGUMENT, and
+ * that the environment variable MHA_ISA names. Where v4 is picked and MHA_ISA does not name it, layers
+ * of a width up to 16 run on v3, faster there and with the same bits. Decided once in a process. MHA_ERROR_ARGUMENT, and
  * *name is what is used instead, when MHA_ISA names something else or what the processor lacks. */
 mha_status mha_isa(const char **name, mha_error *error);
 

@@ -46,8 +46,8 @@ typedef enum product_start {
 enum {
     PRODUCT_CHUNK = 128,
     PACKED_COLUMNS = 128, /* columns of B that a chunk of A^T B packs at a time */
-    COPIED_ROWS = 48, /* and rows of C for which A^T is copied: with a panel in the first cache */
-    MOST_PANEL = 64   /* the widest panel */
+    COPIED_ROWS = 48,     /* and rows of C for which A^T is copied: nearly in the first cache */
+    MOST_PANEL = 64       /* the widest panel */
 };
 
 /* C (M,N), row-major with rows ldc apart, of A (M,K) and B (K,N). The steps of A and of B: one of
@@ -168,8 +168,8 @@ extern const kernels kernels_baseline, kernels_v3, kernels_v4;
 /* Those for this processor, or the ones that MHA_ISA forces. */
 const kernels *kernels_get(void);
 
-/* Those for a layer of a width: rows that are no longer than a vector of v4 go faster by v3, which gives
- * the same bits, unless MHA_ISA forces v4. */
+/* Those for a layer of a width: rows of no more than a vector or two of v4 go faster by v3, which gives
+ * the same bits; but where MHA_ISA forces v4. */
 const kernels *kernels_for(size_t width);
 
 #endif

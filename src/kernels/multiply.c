@@ -150,10 +150,11 @@ static void pack_panel_transposed(
     mha_real *packed, const mha_real *x, size_t ldx, size_t columns, size_t K) {
     for (size_t j = 0; j < TILE_COLUMNS; j += VECTOR_LANES) {
         const size_t rows = j < columns ? columns - j : 0;
+        const mha_real *const from = rows > 0 ? x + j * ldx : x;
         for (size_t k = 0; k < K; k += VECTOR_LANES) {
             const size_t high = K - k < VECTOR_LANES ? K - k : VECTOR_LANES;
             vec block[VECTOR_LANES];
-            vec_load_transposed(block, x + j * ldx + k, ldx, rows, high);
+            vec_load_transposed(block, from + k, ldx, rows, high);
             for (size_t i = 0; i < high; i++) {
                 vec_store(packed + (k + i) * TILE_COLUMNS + j, block[i]);
             }

@@ -6,11 +6,13 @@
 
 #include "fused/fused.h"
 
+enum { HAS_FUSED = MHA_PRECISION != 128 }; /* complex numbers have the readable wing alone */
+
 /* The product of the wing. All matrices are (D,D). */
 static void product_forward(
     const mha_pass *pass, mha_real *y, const mha_real *x, const mha_real *w, size_t rows) {
     const size_t D = pass->shape.width;
-    if (pass->fused != NULL) {
+    if (HAS_FUSED && pass->fused != NULL) {
         fused_projection_forward(y, x, w, rows, D, D, pass->fused);
     } else {
         mha_projection_forward(y, x, w, rows, D, D);
@@ -21,7 +23,7 @@ static void product_forward(
 static void product_backward(const mha_pass *pass, mha_real *dx, bool fresh, mha_real *dw,
     const mha_real *dy, const mha_real *x, const mha_real *w, size_t rows) {
     const size_t D = pass->shape.width;
-    if (pass->fused != NULL) {
+    if (HAS_FUSED && pass->fused != NULL) {
         fused_projection_backward(dx, fresh, dw, dy, x, w, rows, D, D, pass->fused);
     } else {
         mha_projection_backward(dx, dw, dy, x, w, rows, D, D);

@@ -2,13 +2,8 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <mha/rng.h>
-
-#include "base/memory.h"
 #include "base/size.h"
+#include "learn/checker.h"
 
 #define VERDICT_TEXT(name, text) [name] = text,
 static const char *const verdict_texts[] = {MHA_GRADCHECK_VERDICTS(VERDICT_TEXT)};
@@ -26,57 +21,33 @@ mha_gradcheck_options mha_gradcheck_defaults(void) {
     return (mha_gradcheck_options){.step = 1e-5,
         .relative_tolerance = 1e-6,
         .absolute_tolerance = 1e-9,
+        .complex_tolerance = 1e-12,
         .entry_limit = 4096,
         .directions = 4};
 }
 
-/* One output that counts. */
-typedef struct term {
-    const double *value;
-    double r;
-    double ahead; /* what forward wrote at x + step */
-} term;
-
-/* What a check keeps beside the caller's arrays. */
-typedef struct checker {
-    const mha_gradcheck_case *subject;
-    const mha_gradcheck_options *options;
-    mha_rng rng;
-    term *terms; /* of L */
-    size_t term_count;
-    double magnitude; /* sum of |r y| */
-    double *kept;     /* (most entries that are moved at once): their values */
-    double *moves;    /* likewise: the steps they are moved by */
-} checker;
-
 /* What the entries, or directions, of one block have shown so far. */
 typedef struct tally {
-    double worst;           /* largest distance between analytic and numeric */
-    double largest;         /* largest |analytic| or |numeric| */
+    double worst; /* largest share of a tolerance that an entry takes, before the block's size */
+    double worst_numeric;   /* largest distance between analytic and numeric */
+    double worst_complex;   /* likewise, of the complex step; NaN without */
+    double largest;         /* largest |analytic|, |numeric| or |complex step| */
     double largest_numeric; /* largest |numeric| */
+    double largest_complex; /* largest |complex step| */
 } tally;
-
-/* Product of the dims; false when it does not fit. */
-static bool count_entries(size_t *count, const mha_gradcheck_block *block) {
-    *count = 1;
-    bool fits = true;
-    for (size_t axis = 0; axis < block->rank; axis++) {
-        fits = fits && size_multiply(count, *count, block->dims[axis]);
-    }
-    return fits && *count <= SIZE_MAX / sizeof(double);
-}
 
 static mha_status check_options(const mha_gradcheck_options *options, mha_error *error) {
     if (options->step >= DBL_EPSILON && options->step <= 1.0 &&
         options->relative_tolerance >= 0.0 && options->relative_tolerance <= DBL_MAX &&
-        options->absolute_tolerance >= 0.0 && options->absolute_tolerance <= DBL_MAX) {
+        options->absolute_tolerance >= 0.0 && options->absolute_tolerance <= DBL_MAX &&
+        options->complex_tolerance >= 0.0 && options->complex_tolerance <= DBL_MAX) {
         return MHA_OK;
     }
     return mha_fail(error, MHA_ERROR_ARGUMENT,
-        "step %g must be from %g to 1, relative tolerance %g and absolute tolerance %g from 0 to "
-        "%g",
+        "step %g must be from %g to 1, relative tolerance %g, absolute tolerance %g and complex "
+        "tolerance %g from 0 to %g",
         options->step, DBL_EPSILON, options->relative_tolerance, options->absolute_tolerance,
-        DBL_MAX);
+        options->complex_tolerance, DBL_MAX);
 }
 
 static const char *name_of(const char *name) {
@@ -105,7 +76,7 @@ static mha_status check_case(size_t *outputs, size_t *moved, const mha_gradcheck
             return mha_fail(error, MHA_ERROR_ARGUMENT, "block %zu (%s) has rank %zu, not 1 to %d",
                 b, name, block->rank, MHA_GRADCHECK_RANK);
         }
-        if (!count_entries(&count, block)) {
+        if (!checker_count_entries(&count, block)) {
             return mha_fail(error, MHA_ERROR_ARGUMENT, "block %zu (%s) has more than %zu entries",
                 b, name, SIZE_MAX / sizeof(double));
         }
@@ -115,23 +86,6 @@ static mha_status check_case(size_t *outputs, size_t *moved, const mha_gradcheck
         }
         *moved = count > options->entry_limit && count > *moved ? count : *moved;
     }
-    return MHA_OK;
-}
-
-static mha_status make_room(checker *check, size_t outputs, size_t moved, mha_error *error) {
-    size_t bytes;
-    if (size_multiply(&bytes, outputs, sizeof(term))) {
-        check->terms = memory_allocate(bytes);
-    }
-    if (size_multiply(&bytes, moved, 2 * sizeof(double))) {
-        check->kept = memory_allocate(bytes);
-    }
-    if (check->terms == NULL || check->kept == NULL) {
-        return mha_fail(error, MHA_ERROR_MEMORY,
-            "not enough memory to move %zu entries at once and compare %zu outputs", moved,
-            outputs);
-    }
-    check->moves = check->kept + moved;
     return MHA_OK;
 }
 
@@ -146,7 +100,8 @@ static bool draw_output_gradients(checker *check) {
             if (output->excluded != NULL && output->excluded[i]) {
                 continue;
             }
-            check->terms[check->term_count++] = (term){.value = &output->values[i], .r = r};
+            check->terms[check->term_count++] =
+                (term){.output = o, .entry = i, .value = &output->values[i], .r = r};
             check->magnitude += fabs(r * output->values[i]);
             finite = finite && isfinite(output->values[i]);
         }
@@ -166,7 +121,7 @@ static mha_gradcheck_verdict evaluate_gradients(checker *check) {
     for (size_t b = 0; b < subject->block_count; b++) {
         const mha_gradcheck_block *block = &subject->blocks[b];
         size_t count;
-        count_entries(&count, block);
+        checker_count_entries(&count, block);
         for (size_t i = 0; i < count; i++) {
             block->gradient[i] = 0.0;
         }
@@ -174,71 +129,76 @@ static mha_gradcheck_verdict evaluate_gradients(checker *check) {
     return subject->backward(subject->context) ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_CALL_FAILED;
 }
 
-/* *change = L(x + moves) - L(x - moves) for x (count); x is put back to the same bits. false:
- * forward failed, and *change says nothing. Subtracting term by term keeps the rounding of outputs
- * that do not move out of the sum. */
-static bool move_both_ways(double *change, double *x, size_t count, checker *check) {
-    const mha_gradcheck_case *subject = check->subject;
-    memcpy(check->kept, x, count * sizeof *x);
-    for (size_t i = 0; i < count; i++) {
-        x[i] = check->kept[i] + check->moves[i];
-    }
-    bool done = subject->forward(subject->context);
-    for (size_t t = 0; t < check->term_count; t++) {
-        check->terms[t].ahead = *check->terms[t].value;
-    }
-    for (size_t i = 0; i < count; i++) {
-        x[i] = check->kept[i] - check->moves[i];
-    }
-    done = done && subject->forward(subject->context);
-    memcpy(x, check->kept, count * sizeof *x);
-    *change = 0.0;
-    for (size_t t = 0; t < check->term_count; t++) {
-        *change += check->terms[t].r * (check->terms[t].ahead - *check->terms[t].value);
-    }
-    return done;
-}
-
-/* The distance that moved entry i really had. */
-static double moved_distance(const checker *check, size_t i) {
-    return (check->kept[i] + check->moves[i]) - (check->kept[i] - check->moves[i]);
-}
-
 static void record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry,
-    double analytic, double numeric) {
+    double analytic, double numeric, double complex_step) {
     for (size_t axis = block->rank; axis-- > 0;) {
         report->index[axis] = entry % block->dims[axis];
         entry /= block->dims[axis];
     }
     report->analytic = analytic;
     report->numeric = numeric;
+    report->complex_step = complex_step;
+}
+
+/* What is compared, and how far apart it is. */
+typedef struct comparison {
+    double analytic, numeric, complex_step; /* the last is NaN where there is none */
+    double numeric_distance, complex_distance;
+} comparison;
+
+static comparison compared(double analytic, double numeric, double complex_step, bool zero) {
+    const double to_numeric = fabs(analytic - numeric), size = fmax(fabs(analytic), fabs(numeric));
+    const double to_complex = fabs(analytic - complex_step);
+    return (comparison){analytic, numeric, complex_step, zero ? size : to_numeric,
+        zero ? fabs(complex_step) : to_complex};
+}
+
+/* A zero tolerance makes the smallest distance the worst of all. */
+static double share(double distance, double tolerance) {
+    return distance <= 0 ? 0 : distance / tolerance;
+}
+
+static void see(tally *seen, const comparison *of) {
+    seen->worst_numeric = fmax(seen->worst_numeric, of->numeric_distance);
+    seen->worst_complex = fmax(seen->worst_complex, of->complex_distance);
+    seen->largest = fmax(seen->largest, fmax(fabs(of->analytic), fabs(of->numeric)));
+    seen->largest = fmax(seen->largest, fabs(of->complex_step));
+    seen->largest_numeric = fmax(seen->largest_numeric, fabs(of->numeric));
+    seen->largest_complex = fmax(seen->largest_complex, fabs(of->complex_step));
 }
 
 /* Compares along the direction of check->moves, which has `count` entries from `first` on, and
  * records it when it is the worst so far. false: the verdict is settled. */
-static bool compare(mha_gradcheck_report *report, tally *seen, checker *check,
-    const mha_gradcheck_block *block, size_t first, size_t count) {
-    double change, analytic = 0.0;
-    const bool done = move_both_ways(&change, block->values + first, count, check);
-    const double unit = report->directional ? 2.0 * check->options->step : moved_distance(check, 0);
+static bool compare(mha_gradcheck_report *report, tally *seen, checker *check, size_t b,
+    size_t first, size_t count) {
+    const mha_gradcheck_block *block = &check->subject->blocks[b];
+    const mha_gradcheck_options *options = check->options;
+    double change, analytic = 0.0, complex_step = (double)NAN;
+    bool done = difference_along(&change, block->values + first, count, check);
+    const double unit = report->directional ? 2.0 * options->step : moved_weight(check, 0, 1.0);
     const double numeric = done ? change / unit : (double)NAN;
     for (size_t i = 0; i < count; i++) {
-        analytic += block->gradient[first + i] * (moved_distance(check, i) / unit);
+        analytic += block->gradient[first + i] * moved_weight(check, i, unit);
     }
-    const bool finite = isfinite(analytic) && isfinite(numeric);
-    const double size = fmax(fabs(analytic), fabs(numeric));
-    const double distance = block->zero_expected ? size : fabs(analytic - numeric);
-    if (!finite || distance > seen->worst) {
-        record(report, block, first, analytic, numeric);
+    const bool stepped = done && check->subject->forward_complex != NULL;
+    if (stepped) {
+        done = complex_step_along(&complex_step, b, first, count, unit, check);
+    }
+    const bool finite =
+        done && isfinite(analytic) && isfinite(numeric) && (!stepped || isfinite(complex_step));
+    const comparison of = compared(analytic, numeric, complex_step, block->zero_expected);
+    const double worst = fmax(share(of.numeric_distance, options->relative_tolerance),
+        share(of.complex_distance, options->complex_tolerance));
+    if (!finite || worst > seen->worst) {
+        record(report, block, first, analytic, numeric, complex_step);
     }
     if (!finite) {
         report->verdict = done ? MHA_GRADCHECK_NOT_FINITE : MHA_GRADCHECK_CALL_FAILED;
         return false;
     }
     report->checked++;
-    seen->worst = fmax(seen->worst, distance);
-    seen->largest = fmax(seen->largest, size);
-    seen->largest_numeric = fmax(seen->largest_numeric, fabs(numeric));
+    seen->worst = fmax(seen->worst, worst);
+    see(seen, &of);
     return true;
 }
 
@@ -252,7 +212,7 @@ static bool check_analytic_entries(mha_gradcheck_report *report, const checker *
         if (!(fabs(analytic) <= most)) {
             report->verdict =
                 isfinite(analytic) ? MHA_GRADCHECK_NOT_ZERO : MHA_GRADCHECK_NOT_FINITE;
-            record(report, block, i, analytic, (double)NAN);
+            record(report, block, i, analytic, (double)NAN, (double)NAN);
             return false;
         }
     }
@@ -275,18 +235,20 @@ static void judge(mha_gradcheck_report *report, const tally *seen, const checker
     } else if (seen->largest <= zero) {
         report->verdict = MHA_GRADCHECK_ALL_ZERO;
     } else {
-        report->error = seen->worst / seen->largest_numeric;
-        report->verdict =
-            report->error <= options->relative_tolerance ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_WRONG;
+        report->error = seen->worst_numeric / seen->largest_numeric;
+        report->complex_error = seen->worst_complex / seen->largest_complex;
+        const bool right = report->error <= options->relative_tolerance &&
+                           !(report->complex_error > options->complex_tolerance);
+        report->verdict = right ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_WRONG;
     }
 }
 
-static void check_block(
-    mha_gradcheck_report *report, checker *check, const mha_gradcheck_block *block) {
+static void check_block(mha_gradcheck_report *report, checker *check, size_t b) {
+    const mha_gradcheck_block *block = &check->subject->blocks[b];
     const mha_gradcheck_options *options = check->options;
-    tally seen = {.worst = -1.0};
+    tally seen = {.worst = -1.0, .worst_complex = (double)NAN, .largest_complex = (double)NAN};
     size_t count;
-    count_entries(&count, block);
+    checker_count_entries(&count, block);
     const bool large = count > options->entry_limit;
     if (large && !check_analytic_entries(report, check, block, count)) {
         return;
@@ -299,7 +261,7 @@ static void check_block(
             const double step = options->step * fmax(1.0, fabs(block->values[first + i]));
             check->moves[i] = large ? step * mha_rng_normal(&check->rng) : step;
         }
-        if (!compare(report, &seen, check, block, first, moved)) {
+        if (!compare(report, &seen, check, b, first, moved)) {
             return;
         }
     }
@@ -321,21 +283,24 @@ mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_
         status = check_case(&outputs, &moved, subject, options, error);
     }
     if (status == MHA_OK) {
-        status = make_room(&check, outputs, moved, error);
+        status = checker_make_room(&check, outputs, moved, error);
     }
     if (status == MHA_OK) {
         mha_rng_seed(&check.rng, (const uint64_t[]){options->seed, 6}, 2);
         const mha_gradcheck_verdict verdict = evaluate_gradients(&check);
         for (size_t b = 0; b < subject->block_count; b++) {
             const double none = (double)NAN;
-            reports[b] = (mha_gradcheck_report){
-                .verdict = verdict, .analytic = none, .numeric = none, .error = none};
+            reports[b] = (mha_gradcheck_report){.verdict = verdict,
+                .analytic = none,
+                .numeric = none,
+                .complex_step = none,
+                .error = none,
+                .complex_error = none};
             if (verdict == MHA_GRADCHECK_PASS) {
-                check_block(&reports[b], &check, &subject->blocks[b]);
+                check_block(&reports[b], &check, b);
             }
         }
     }
-    free(check.terms);
-    free(check.kept);
+    checker_free(&check);
     return status;
 }

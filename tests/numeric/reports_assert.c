@@ -148,7 +148,8 @@ size_t check_gradients(mha_gradcheck_report reports[CASE_LEAVES], layer_case *c,
     }
     const mha_gradcheck_output output = {
         "output", c->output, c->doutput, mha_value_count(MHA_OUTPUT, &c->shape), NULL};
-    const mha_gradcheck_case subject = {c, call_forward, call_backward, blocks, count, &output, 1};
+    const mha_gradcheck_case subject = {
+        c, call_forward, call_backward, blocks, count, &output, 1, NULL};
     ck_assert_int_eq(mha_gradcheck_run(reports, &subject, options, NULL), MHA_OK);
     return count;
 }

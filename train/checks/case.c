@@ -25,6 +25,7 @@ double *case_normal(struct check_case *made, size_t count) {
 
 mha_gradcheck_block *case_block(struct check_case *made, mha_value value, bool zero_expected) {
     const mha_value_shape shape = mha_value_shape_of(value, &made->shape);
+    made->block_value[made->subject.block_count] = value;
     mha_gradcheck_block *block = &made->blocks[made->subject.block_count++];
     *block = (mha_gradcheck_block){
         .name = shape.name, .rank = shape.rank, .zero_expected = zero_expected};

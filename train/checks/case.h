@@ -30,12 +30,13 @@ struct check_plan {
     size_t threads;    /* likewise; 0: mha_default_threads() */
 };
 
-enum { CASE_BLOCKS = 6, CASE_ARRAYS = 40 };
+enum { CASE_BLOCKS = 6, CASE_ARRAYS = 60 };
 
 /* One case, ready for mha_gradcheck_run(reports, &subject, ...). Owns all memory. */
 struct check_case {
     mha_gradcheck_case subject;
     mha_gradcheck_block blocks[CASE_BLOCKS];
+    mha_value block_value[CASE_BLOCKS];
     mha_gradcheck_output output;
     mha_shape shape;
     mha_mask mask_storage;
@@ -60,6 +61,10 @@ struct check_case {
     const int32_t *labels;
     unsigned char *counted;
     size_t answers, classes;
+
+    /* of the complex step */
+    size_t first_stage, last_stage;
+    mha_complex *complex[MHA_VALUE_COUNT]; /* activations between them */
 };
 
 /* Each makes a case; on failure nothing is left to destroy. */
@@ -91,6 +96,10 @@ double *case_normal(struct check_case *made, size_t count);
 mha_gradcheck_block *case_block(struct check_case *made, mha_value value, bool zero_expected);
 /* The output, shaped as the value; its values are returned. */
 double *case_output(struct check_case *made, mha_value value);
+/* Lets the complex step run stages first to last of mha_stages, from the blocks to the output. */
+void case_stages(struct check_case *made, size_t first, size_t last);
+/* The place in mha_stages of the stage that writes result. */
+size_t case_stage_of(mha_value result);
 /* Sets the callbacks; destroys the case when it ran out of memory. */
 mha_status case_end(
     struct check_case *made, bool (*forward)(void *), bool (*backward)(void *), mha_error *error);

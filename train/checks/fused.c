@@ -37,6 +37,7 @@ mha_status check_fused_create(
     case_block(made, MHA_Q, made->most_visible < 2);
     case_block(made, MHA_K, made->most_visible < 2);
     case_block(made, MHA_V, made->most_visible < 1);
+    case_stages(made, case_stage_of(MHA_Q_HEADS), case_stage_of(MHA_CONTEXT));
     status = mha_fused_create(&made->fused, &made->shape, plan->threads, error);
     if (status != MHA_OK) {
         check_case_destroy(made);

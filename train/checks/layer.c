@@ -69,6 +69,7 @@ mha_status check_layer_create(struct check_case *made, const struct check_plan *
         return status;
     }
     make_blocks(made, plan->self_attention);
+    case_stages(made, 0, MHA_STAGE_COUNT - 1);
     const mha_layer_options options = {
         .kernel = stages == NULL ? plan->kernel : MHA_KERNEL_REFERENCE,
         .mode = plan->mode,

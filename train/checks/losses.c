@@ -1,6 +1,8 @@
 /* Cases of the losses. Each is one number of a prediction (B,T,D). */
 #include "checks/case.h"
 
+#include <complex.h>
+
 #include "memory.h"
 
 static size_t positions_of(const struct check_case *made) {
@@ -48,6 +50,48 @@ static bool cross_entropy_backward(void *context) {
     return true;
 }
 
+/* The losses of complex numbers, written out from their definitions. */
+
+static bool mse_complex(
+    void *context, mha_complex *const *outputs, const mha_complex *const *blocks) {
+    const struct check_case *made = context;
+    const size_t D = made->shape.width;
+    mha_complex sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < positions_of(made) * D; i++) {
+        if (made->counted[i / D] != 0) {
+            const mha_complex difference = blocks[0][i] - made->target[i];
+            sum += difference * difference;
+            count++;
+        }
+    }
+    outputs[0][0] = count == 0 ? 0 : sum / (double)count;
+    return true;
+}
+
+static bool cross_entropy_complex(
+    void *context, mha_complex *const *outputs, const mha_complex *const *blocks) {
+    const struct check_case *made = context;
+    mha_complex sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < positions_of(made) * made->answers; i++) {
+        const mha_complex *logits =
+            blocks[0] + i / made->answers * made->shape.width + i % made->answers * made->classes;
+        if (made->labels[i] < 0) {
+            continue;
+        }
+        const mha_complex answer = logits[made->labels[i]];
+        mha_complex z = 0;
+        for (size_t c = 0; c < made->classes; c++) {
+            z += cexp(logits[c] - answer);
+        }
+        sum += clog(z);
+        count++;
+    }
+    outputs[0][0] = count == 0 ? 0 : sum / (double)count;
+    return true;
+}
+
 /* The prediction, room for its gradient, and one number as output. */
 static void begin_loss(struct check_case *made, const char *name, bool zero_expected) {
     case_block(made, MHA_OUTPUT, zero_expected);
@@ -73,6 +117,7 @@ mha_status check_mse_create(
     for (size_t i = 0; made->counted != NULL && i < positions_of(made); i++) {
         made->counted[i] = i % 3 != 2;
     }
+    made->subject.forward_complex = mse_complex;
     return case_end(made, mse_forward, mse_backward, error);
 }
 
@@ -92,5 +137,6 @@ mha_status check_cross_entropy_create(
         labels[i] = i % 3 == 2 ? -1 : (int32_t)label;
     }
     made->labels = labels;
+    made->subject.forward_complex = cross_entropy_complex;
     return case_end(made, cross_entropy_forward, cross_entropy_backward, error);
 }

@@ -67,6 +67,8 @@ mha_status check_stage_create(struct check_case *made, const struct check_plan *
             made->pass.gradient[i] = block->gradient;
         }
     }
+    const size_t place = case_stage_of(stage->result);
+    case_stages(made, place, place);
     if (stage->result == MHA_MASKED) {
         made->output.excluded = blocked_pairs(made);
     }
@@ -104,5 +106,6 @@ mha_status check_attention_create(
     case_block(made, MHA_Q_HEADS, made->most_visible < 2);
     case_block(made, MHA_K_HEADS, made->most_visible < 2);
     case_block(made, MHA_V_HEADS, made->most_visible < 1);
+    case_stages(made, case_stage_of(MHA_SCORES), case_stage_of(MHA_CONTEXT_HEADS));
     return case_end(made, attention_forward, attention_backward, error);
 }

@@ -60,7 +60,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 /* Counts over all lines. */
 struct tally {
     size_t checks, failures, entries;
-    double worst;
+    double worst, worst_complex;
 };
 
 static void format_index(
@@ -111,9 +111,9 @@ static void print_line(const struct subject *subject, const struct check_plan *p
     snprintf(sizes, sizeof sizes, "B=%zu T=%zu S=%zu D=%zu h=%zu", plan->shape.batch,
         plan->shape.target_length, plan->shape.source_length, plan->shape.width, plan->shape.heads);
     format_index(entry, sizeof entry, block, report);
-    printf(TABLE_TEXT " %7zu %-24s %-23s %+.12e %+.12e %8.1e  %s\n", what, kernel, plan->threads,
-        sizes, entry, report->analytic, report->numeric, report->error,
-        mha_gradcheck_verdict_text(report->verdict));
+    printf(TABLE_TEXT " %7zu %-24s %-23s %+.9e %+.9e %8.1e %8.1e  %s\n", what, kernel,
+        plan->threads, sizes, entry, report->analytic, report->numeric, report->error,
+        report->complex_error, mha_gradcheck_verdict_text(report->verdict));
 }
 
 static void count(struct tally *tally, const struct check_case *made,
@@ -125,6 +125,9 @@ static void count(struct tally *tally, const struct check_case *made,
     }
     if (!isnan(tally->worst) && !(worst->error <= tally->worst)) {
         tally->worst = worst->error; /* a NaN stays */
+    }
+    for (size_t i = 0; i < made->subject.block_count; i++) {
+        tally->worst_complex = fmax(tally->worst_complex, reports[i].complex_error);
     }
 }
 
@@ -222,8 +225,8 @@ static int check_all(const struct arguments *arguments) {
     if (!check_names(subjects, arguments) || !check_sizes(arguments)) {
         return STATUS_USAGE;
     }
-    printf(TABLE_TEXT " %7s %-24s %-23s %-19s %-19s %-8s  %s\n", "check", "kernel", "threads",
-        "sizes", "worst entry", "analytic", "numeric", "error", "verdict");
+    printf(TABLE_TEXT " %7s %-24s %-23s %-16s %-16s %8s %8s  %s\n", "check", "kernel", "threads",
+        "sizes", "worst entry", "analytic", "numeric", "error", "complex", "verdict");
     struct checking checking = {.options = &arguments->check};
     const struct sweep sweep = {.given = &arguments->given,
         .threads = arguments->compute.threads,
@@ -235,8 +238,10 @@ static int check_all(const struct arguments *arguments) {
         }
     }
     const struct tally *tally = &checking.tally;
-    printf("%zu checks, %zu failed; %zu derivatives compared, largest error %.1e\n", tally->checks,
-        tally->failures, tally->entries, tally->worst);
+    printf("%zu checks, %zu failed; %zu derivatives compared, largest error %.1e by differences, "
+           "%.1e by "
+           "the complex step\n",
+        tally->checks, tally->failures, tally->entries, tally->worst, tally->worst_complex);
     return finish_output(tally->failures == 0 ? STATUS_DONE : STATUS_FAILED);
 }
 
@@ -246,8 +251,10 @@ static int run(int argc, char **argv) {
     static const struct argp argp = {.options = gradcheck_options,
         .parser = parse,
         .doc = "Check every hand-written backward routine, and the whole layer, against central "
-               "differences in double. One line a check shows the worst entry of its worst "
-               "block; the error is relative to the largest numeric entry of that block.\v"
+               "differences in double, and against the complex step, which must agree to 1e-12. "
+               "One line a check shows the worst entry of its worst block; `error' is that of the "
+               "differences and `complex' that of the complex step, both relative to the largest "
+               "numeric entry of that block.\v"
                "By default every routine is checked for T=S, T<S and T>S, for 1, 2 and D "
                "heads, and under every kind of mask that matters to it: the stages in the "
                "reference kernel, attention and layer in both kernels and modes, in the "
