@@ -27,7 +27,7 @@ static bool polynomial(
 static bool not_a_number(
     void *context, mha_complex *const *outputs, const mha_complex *const *blocks) {
     polynomial(context, outputs, blocks);
-    outputs[0][0] = CMPLX(1.0, (double)NAN);
+    outputs[0][0] = (double)NAN * (mha_complex)I;
     return true;
 }
 

@@ -121,7 +121,7 @@ bool complex_step_along(
     const mha_gradcheck_case *subject = check->subject;
     mha_complex *const x = check->complex_blocks[b] + first;
     for (size_t i = 0; i < count; i++) {
-        x[i] = CMPLX(creal(x[i]), moved_weight(check, i, unit) * COMPLEX_STEP);
+        x[i] += moved_weight(check, i, unit) * COMPLEX_STEP * (mha_complex)I;
     }
     const bool done = subject->forward_complex(subject->context, check->complex_outputs,
         (const mha_complex *const *)check->complex_blocks);
