@@ -79,6 +79,28 @@ START_TEST(passes_and_can_fail) {
 }
 END_TEST
 
+/* Every fault that is planted is caught, and found in its stage. */
+START_TEST(tests_itself) {
+    struct outcome outcome = run_well(WORDS("gradcheck", "--self-test"));
+    ck_assert_ptr_null(strstr(outcome.out, "missed"));
+    ck_assert_ptr_null(strstr(outcome.out, "not where it is"));
+    ck_assert_ptr_nonnull(strstr(outcome.out,
+        "27 of 27 faults caught, 27 found in the right stage; the right layer passes"));
+    ck_assert_ptr_nonnull(
+        strstr(outcome.out, "one entry NaN                        caught  not finite"));
+    outcome_free(&outcome);
+    /* At a tolerance that nothing meets the right layer fails. */
+    outcome = run_program(folder_path(""), WORDS("gradcheck", "--self-test", "--rtol", "0"));
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_ptr_nonnull(strstr(outcome.out, "the right layer FAILS"));
+    outcome_free(&outcome);
+    outcome = run_program(folder_path(""), WORDS("gradcheck", "--self-test", "--heads", "2"));
+    ck_assert_int_eq(outcome.status, 2);
+    ck_assert_ptr_nonnull(strstr(outcome.err, "--self-test has sizes"));
+    outcome_free(&outcome);
+}
+END_TEST
+
 /* A layer whose weights the user can follow: every key but one is hidden, so the weights of Q and K
  * have zero gradients, and the check still passes. */
 START_TEST(knows_gradients_that_are_zero) {
@@ -170,6 +192,7 @@ TCase *program_gradcheck(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, sweeps_over_everything);
     tcase_add_test(tests, passes_and_can_fail);
+    tcase_add_test(tests, tests_itself);
     tcase_add_test(tests, knows_gradients_that_are_zero);
     tcase_add_test(tests, options_narrow_the_sweep);
     tcase_add_loop_test(tests, a_fault_of_the_fused_kernel_is_caught, 0, 16);

@@ -1,6 +1,6 @@
 # Tests. tests/*.c are compiled once, tests/numeric/*.c once a precision (MHA_PRECISION).
 
-TEST_COMMON  := $(wildcard tests/*.c tests/planted/*.c)
+TEST_COMMON  := $(wildcard tests/*.c)
 TEST_NUMERIC := $(wildcard tests/numeric/*.c)
 TEST_OBJ := $(TEST_COMMON:%.c=$(BUILD)/common/%.o) \
             $(TEST_NUMERIC:%.c=$(BUILD)/f32/%.o) $(TEST_NUMERIC:%.c=$(BUILD)/f64/%.o)

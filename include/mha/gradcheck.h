@@ -24,8 +24,9 @@
  * than options.absolute_tolerance * min(1, sum |r y|): the right gradient of tiny outputs is itself
  * tiny, and is still compared relatively.
  *
- * Backward is called once, on gradients of zero: whether it adds, as it should, or overwrites shows
- * only in blocks that are reached on two paths.
+ * Backward is called on gradients of zero, and when the blocks have been checked once more on what it left
+ * there: where the entries of a right block then are not twice what they were, it does not add (NOT_ADDED).
+ * Gradients are left as the first call made them.
  *
  * Everything is double: in float the rounding of L alone would be as large as real mistakes. */
 #ifndef MHA_GRADCHECK_H
@@ -97,6 +98,7 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
  *   NOT_ZERO     it was declared zero, and is not
+ *   NOT_ADDED    the gradient is right, but backward overwrites what it should add to
  *   EMPTY        there was nothing to check, or no output to check it with
  *   CALL_FAILED  forward or backward returned false */
 #define MHA_GRADCHECK_VERDICTS(X)                                                                  \
@@ -105,6 +107,7 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
     X(MHA_GRADCHECK_NOT_FINITE, "FAIL not finite")                                                 \
     X(MHA_GRADCHECK_ALL_ZERO, "FAIL all zero")                                                     \
     X(MHA_GRADCHECK_NOT_ZERO, "FAIL not zero")                                                     \
+    X(MHA_GRADCHECK_NOT_ADDED, "FAIL not added")                                                   \
     X(MHA_GRADCHECK_EMPTY, "FAIL no entries")                                                      \
     X(MHA_GRADCHECK_CALL_FAILED, "FAIL call failed")
 

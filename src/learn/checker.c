@@ -59,6 +59,20 @@ static bool make_complex_room(checker *check, size_t outputs) {
     return true;
 }
 
+static bool make_gradient_room(checker *check) {
+    size_t count = 0, bytes;
+    bool fits = true;
+    for (size_t b = 0; b < check->subject->block_count; b++) {
+        size_t entries = 0;
+        fits = fits && checker_count_entries(&entries, &check->subject->blocks[b]) &&
+               size_add(&count, count, entries);
+    }
+    if (fits && size_multiply(&bytes, count, sizeof(double))) {
+        check->gradients = memory_allocate(bytes);
+    }
+    return check->gradients != NULL;
+}
+
 mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_error *error) {
     size_t bytes;
     if (size_multiply(&bytes, outputs, sizeof(term))) {
@@ -68,7 +82,7 @@ mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_e
         check->kept = memory_allocate(bytes);
     }
     const bool wanted = check->subject->forward_complex != NULL;
-    if (check->terms == NULL || check->kept == NULL ||
+    if (check->terms == NULL || check->kept == NULL || !make_gradient_room(check) ||
         (wanted && !make_complex_room(check, outputs))) {
         return mha_fail(error, MHA_ERROR_MEMORY,
             "not enough memory to move %zu entries at once and compare %zu outputs", moved,
@@ -81,6 +95,7 @@ mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_e
 void checker_free(checker *check) {
     free(check->terms);
     free(check->kept);
+    free(check->gradients);
     free(check->complex_numbers);
     free(check->complex_blocks);
     free(check->complex_outputs);

@@ -5,12 +5,13 @@
 #include <mha/gradcheck.h>
 #include <mha/rng.h>
 
-#define checker_count_entries mha_checker_count_entries
-#define checker_make_room     mha_checker_make_room
-#define checker_free          mha_checker_free
-#define moved_weight          mha_moved_weight
-#define difference_along      mha_difference_along
-#define complex_step_along    mha_complex_step_along
+#define checker_count_entries   mha_checker_count_entries
+#define checker_check_arguments mha_checker_check_arguments
+#define checker_make_room       mha_checker_make_room
+#define checker_free            mha_checker_free
+#define moved_weight            mha_moved_weight
+#define difference_along        mha_difference_along
+#define complex_step_along      mha_complex_step_along
 
 /* One output that counts. */
 typedef struct term {
@@ -27,9 +28,10 @@ typedef struct checker {
     mha_rng rng;
     term *terms; /* of L */
     size_t term_count;
-    double magnitude; /* sum of |r y| */
-    double *kept;     /* (most entries that are moved at once): their values */
-    double *moves;    /* likewise: the steps they are moved by */
+    double magnitude;  /* sum of |r y| */
+    double *kept;      /* (most entries that are moved at once): their values */
+    double *moves;     /* likewise: the steps they are moved by */
+    double *gradients; /* of all blocks, one behind the other: what backward left on zeros */
     /* With forward_complex: its arguments, in one block of memory that blocks[0] begins. */
     mha_complex **complex_blocks, **complex_outputs;
     mha_complex *complex_numbers;
@@ -37,6 +39,12 @@ typedef struct checker {
 
 /* Product of the dims; false when it does not fit. */
 bool checker_count_entries(size_t *count, const mha_gradcheck_block *block);
+
+/* Refuses what cannot be checked. *outputs: numbers in all of them; *moved: most entries that are moved at
+ * once. */
+mha_status checker_check_arguments(size_t *outputs, size_t *moved,
+    const mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
+    const mha_gradcheck_options *options, mha_error *error);
 
 /* outputs: numbers in all of them. moved: most entries that are moved at once. On failure too
  * checker_free is to be called. */

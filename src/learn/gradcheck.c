@@ -2,7 +2,7 @@
 
 #include <float.h>
 #include <math.h>
-#include "base/size.h"
+#include <string.h>
 #include "learn/checker.h"
 
 #define VERDICT_TEXT(name, text) [name] = text,
@@ -35,59 +35,6 @@ typedef struct tally {
     double largest_numeric; /* largest |numeric| */
     double largest_complex; /* largest |complex step| */
 } tally;
-
-static mha_status check_options(const mha_gradcheck_options *options, mha_error *error) {
-    if (options->step >= DBL_EPSILON && options->step <= 1.0 &&
-        options->relative_tolerance >= 0.0 && options->relative_tolerance <= DBL_MAX &&
-        options->absolute_tolerance >= 0.0 && options->absolute_tolerance <= DBL_MAX &&
-        options->complex_tolerance >= 0.0 && options->complex_tolerance <= DBL_MAX) {
-        return MHA_OK;
-    }
-    return mha_fail(error, MHA_ERROR_ARGUMENT,
-        "step %g must be from %g to 1, relative tolerance %g, absolute tolerance %g and complex "
-        "tolerance %g from 0 to %g",
-        options->step, DBL_EPSILON, options->relative_tolerance, options->absolute_tolerance,
-        options->complex_tolerance, DBL_MAX);
-}
-
-static const char *name_of(const char *name) {
-    return name == NULL ? "no name" : name;
-}
-
-/* *outputs: numbers in all outputs. *moved: most entries that are moved at once. */
-static mha_status check_case(size_t *outputs, size_t *moved, const mha_gradcheck_case *subject,
-    const mha_gradcheck_options *options, mha_error *error) {
-    *outputs = 0;
-    *moved = 1;
-    for (size_t o = 0; o < subject->output_count; o++) {
-        const mha_gradcheck_output *output = &subject->outputs[o];
-        if ((output->count > 0 && (output->values == NULL || output->gradient == NULL)) ||
-            !size_add(outputs, *outputs, output->count)) {
-            return mha_fail(error, MHA_ERROR_ARGUMENT,
-                "output %zu (%s) has no room for %zu values and their gradient", o,
-                name_of(output->name), output->count);
-        }
-    }
-    for (size_t b = 0; b < subject->block_count; b++) {
-        const mha_gradcheck_block *block = &subject->blocks[b];
-        const char *name = name_of(block->name);
-        size_t count;
-        if (block->rank < 1 || block->rank > MHA_GRADCHECK_RANK) {
-            return mha_fail(error, MHA_ERROR_ARGUMENT, "block %zu (%s) has rank %zu, not 1 to %d",
-                b, name, block->rank, MHA_GRADCHECK_RANK);
-        }
-        if (!checker_count_entries(&count, block)) {
-            return mha_fail(error, MHA_ERROR_ARGUMENT, "block %zu (%s) has more than %zu entries",
-                b, name, SIZE_MAX / sizeof(double));
-        }
-        if (count > 0 && (block->values == NULL || block->gradient == NULL)) {
-            return mha_fail(error, MHA_ERROR_ARGUMENT,
-                "block %zu (%s) has no room for %zu values and their gradient", b, name, count);
-        }
-        *moved = count > options->entry_limit && count > *moved ? count : *moved;
-    }
-    return MHA_OK;
-}
 
 /* Draws r, gives it to backward as d(L)/d(outputs), and gathers the terms of L. false: one of them
  * is not finite. */
@@ -268,20 +215,56 @@ static void check_block(mha_gradcheck_report *report, checker *check, size_t b) 
     judge(report, &seen, check, block);
 }
 
+/* How far a sum may be from twice the gradient, for its own rounding. */
+static const double addition_tolerance = 1e-10;
+
+static void check_added(
+    mha_gradcheck_report *report, const mha_gradcheck_block *block, const double *before) {
+    size_t count;
+    double largest = 0.0;
+    checker_count_entries(&count, block);
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(before[i]));
+    }
+    for (size_t i = 0; i < count && report->verdict == MHA_GRADCHECK_PASS; i++) {
+        const double twice = 2.0 * before[i];
+        if (!(fabs(block->gradient[i] - twice) <= addition_tolerance * largest)) {
+            report->verdict = MHA_GRADCHECK_NOT_ADDED;
+            record(report, block, i, block->gradient[i], twice, (double)NAN);
+        }
+    }
+}
+
+/* Backward once more, on what it left, which is put back. */
+static void check_additions(mha_gradcheck_report *reports, const checker *check) {
+    const mha_gradcheck_case *subject = check->subject;
+    double *at = check->gradients;
+    for (size_t b = 0; b < subject->block_count; b++) {
+        size_t count;
+        checker_count_entries(&count, &subject->blocks[b]);
+        memcpy(at, subject->blocks[b].gradient, count * sizeof *at);
+        at += count;
+    }
+    const bool done = subject->forward(subject->context) && subject->backward(subject->context);
+    at = check->gradients;
+    for (size_t b = 0; b < subject->block_count; b++) {
+        size_t count;
+        checker_count_entries(&count, &subject->blocks[b]);
+        if (done) {
+            check_added(&reports[b], &subject->blocks[b], at);
+        } else if (reports[b].verdict == MHA_GRADCHECK_PASS) {
+            reports[b].verdict = MHA_GRADCHECK_CALL_FAILED;
+        }
+        memcpy(subject->blocks[b].gradient, at, count * sizeof *at);
+        at += count;
+    }
+}
+
 mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
     const mha_gradcheck_options *options, mha_error *error) {
-    if (reports == NULL || subject == NULL || options == NULL || subject->forward == NULL ||
-        subject->backward == NULL || subject->blocks == NULL || subject->block_count == 0 ||
-        (subject->outputs == NULL && subject->output_count > 0)) {
-        return mha_fail(error, MHA_ERROR_ARGUMENT,
-            "a gradient check needs reports, options, forward, backward, blocks and outputs");
-    }
     checker check = {.subject = subject, .options = options};
     size_t outputs, moved;
-    mha_status status = check_options(options, error);
-    if (status == MHA_OK) {
-        status = check_case(&outputs, &moved, subject, options, error);
-    }
+    mha_status status = checker_check_arguments(&outputs, &moved, reports, subject, options, error);
     if (status == MHA_OK) {
         status = checker_make_room(&check, outputs, moved, error);
     }
@@ -299,6 +282,9 @@ mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_
             if (verdict == MHA_GRADCHECK_PASS) {
                 check_block(&reports[b], &check, b);
             }
+        }
+        if (verdict == MHA_GRADCHECK_PASS) {
+            check_additions(reports, &check);
         }
     }
     checker_free(&check);

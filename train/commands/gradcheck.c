@@ -7,16 +7,19 @@
 
 #include "checks/subjects.h"
 #include "compute.h"
+#include "gradcheck_self_test.h"
 #include "gradcheck_sweep.h"
 #include "options.h"
 
-enum { KEY_OP = 0x200, KEY_EPS, KEY_RTOL, KEY_ATOL };
+enum { KEY_OP = 0x200, KEY_EPS, KEY_RTOL, KEY_ATOL, KEY_SELF_TEST };
 
 static const struct argp_option gradcheck_options[] = {
     {"op", KEY_OP, "NAME", 0,
         "Check one routine only: a stage of the layer, or attention, mse, "
         "cross_entropy, layer",
         2},
+    {"self-test", KEY_SELF_TEST, NULL, 0,
+        "Plant faults in the layer, one at a time, and show that each is caught, and where", 2},
     {"eps", KEY_EPS, "X", 0, "Step of the differences, times max(1, |x|) (default 1e-5)", 2},
     {"rtol", KEY_RTOL, "X", 0,
         "Largest error relative to the block's largest numeric entry (default 1e-6)", 2},
@@ -26,6 +29,7 @@ struct arguments {
     struct shape_options given;
     struct compute_options compute;
     const char *op;
+    bool self_test;
     mha_gradcheck_options check;
 };
 
@@ -39,6 +43,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         return 0;
     case KEY_OP:
         arguments->op = text;
+        return 0;
+    case KEY_SELF_TEST:
+        arguments->self_test = true;
         return 0;
     case KEY_EPS:
         arguments->check.step = parse_number(state, "eps", text, 1e-12, 1.0);
@@ -245,6 +252,14 @@ static int check_all(const struct arguments *arguments) {
     return finish_output(tally->failures == 0 ? STATUS_DONE : STATUS_FAILED);
 }
 
+static bool is_narrowed(const struct arguments *arguments) {
+    const struct shape_options *given = &arguments->given;
+    const struct compute_options *compute = &arguments->compute;
+    return arguments->op != NULL || given->batch != 0 || given->target_length != 0 ||
+           given->source_length != 0 || given->width != 0 || given->heads != 0 ||
+           given->has_causal || compute->has_kernel || compute->has_mode || compute->threads != 0;
+}
+
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {{&shape_argp, 0, "Sizes:", 1},
         {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&help_argp, 0, NULL, 0}, {0}};
@@ -265,7 +280,12 @@ static int run(int argc, char **argv) {
     struct arguments arguments = {.check = mha_gradcheck_defaults()};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.check.seed = arguments.given.seed;
-    return check_all(&arguments);
+    if (arguments.self_test && is_narrowed(&arguments)) {
+        complain("--self-test has sizes, mask and kernel of its own: nothing but --seed, --eps, "
+                 "--rtol and --atol goes with it");
+        return STATUS_USAGE;
+    }
+    return arguments.self_test ? gradcheck_self_test(&arguments.check) : check_all(&arguments);
 }
 
 const struct command command_gradcheck = {
