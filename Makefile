@@ -33,7 +33,8 @@ NUMERIC := $(wildcard src/math/*.c src/ops/*.c src/layer/*.c src/fused/*.c) src/
   src/learn/loss.c src/learn/sgd.c
 COMPLEX := $(wildcard src/math/*.c src/ops/*.c) src/layer/stages.c src/layer/projections.c \
   $(wildcard src/complex/*.c)
-COMMON  := $(wildcard src/base/*.c) $(filter-out src/learn/loss.c src/learn/sgd.c,$(wildcard src/learn/*.c))
+COMMON  := $(wildcard src/base/*.c) \
+  $(filter-out src/learn/loss.c src/learn/sgd.c,$(wildcard src/learn/*.c))
 IO      := $(wildcard src/io/*.c)
 PROGRAM := $(wildcard train/*.c train/run/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
 PROGRAM_NUMERIC := $(wildcard train/numeric/*.c)

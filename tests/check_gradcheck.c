@@ -186,5 +186,6 @@ Suite *gradcheck_suite(void) {
     suite_add_tcase(suite, cases);
     suite_add_tcase(suite, gradcheck_limits());
     suite_add_tcase(suite, gradcheck_complex());
+    suite_add_tcase(suite, gradcheck_invariants());
     return suite;
 }

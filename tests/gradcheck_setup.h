@@ -37,8 +37,9 @@ void assert_check_verdict(size_t block, mha_gradcheck_verdict expected);
 void assert_check_index(size_t block, size_t entry);
 void assert_check_passes(void); /* every block */
 
-/* The tests of check_gradcheck_limits.c and check_gradcheck_complex.c. */
+/* The tests of check_gradcheck_limits.c and its siblings. */
 TCase *gradcheck_limits(void);
 TCase *gradcheck_complex(void);
+TCase *gradcheck_invariants(void);
 
 #endif

@@ -24,9 +24,10 @@
  * than options.absolute_tolerance * min(1, sum |r y|): the right gradient of tiny outputs is itself
  * tiny, and is still compared relatively.
  *
- * Backward is called on gradients of zero, and when the blocks have been checked once more on what it left
- * there: where the entries of a right block then are not twice what they were, it does not add (NOT_ADDED).
- * Gradients are left as the first call made them.
+ * Backward is called on gradients of zero. When the blocks have been checked, forward is called once more
+ * and backward three times: outputs and gradients must repeat to the bit, a second backward must double
+ * the gradients, and output gradients of zero must leave them zero. Gradients are left as the first call
+ * made them.
  *
  * Everything is double: in float the rounding of L alone would be as large as real mistakes. */
 #ifndef MHA_GRADCHECK_H
@@ -68,8 +69,9 @@ typedef struct mha_gradcheck_output {
 
 typedef struct mha_gradcheck_case {
     void *context;
-    bool (*forward)(void *context);  /* computes the outputs from the blocks; false: it failed */
-    bool (*backward)(void *context); /* adds to the gradients; may rely on the last forward */
+    bool (*forward)(void *context); /* computes the outputs from the blocks; false: it failed */
+    /* Adds to the gradients, and leaves those of the outputs alone; may rely on the last forward. */
+    bool (*backward)(void *context);
     const mha_gradcheck_block *blocks;
     size_t block_count;
     const mha_gradcheck_output *outputs;
@@ -98,16 +100,22 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
  *   NOT_ZERO     it was declared zero, and is not
+ *   INPUTS_CHANGED  forward or backward changed values of a block, which are put back
+ *   NOT_REPEATED forward or backward gave other bits when it was called again
  *   NOT_ADDED    the gradient is right, but backward overwrites what it should add to
+ *   NOT_LINEAR   it is right, but not zero where the gradients of all outputs are
  *   EMPTY        there was nothing to check, or no output to check it with
- *   CALL_FAILED  forward or backward returned false */
+ *   CALL_FAILED  forward, backward or forward_complex returned false */
 #define MHA_GRADCHECK_VERDICTS(X)                                                                  \
     X(MHA_GRADCHECK_PASS, "PASS")                                                                  \
     X(MHA_GRADCHECK_WRONG, "FAIL")                                                                 \
     X(MHA_GRADCHECK_NOT_FINITE, "FAIL not finite")                                                 \
     X(MHA_GRADCHECK_ALL_ZERO, "FAIL all zero")                                                     \
     X(MHA_GRADCHECK_NOT_ZERO, "FAIL not zero")                                                     \
+    X(MHA_GRADCHECK_INPUTS_CHANGED, "FAIL inputs changed")                                         \
+    X(MHA_GRADCHECK_NOT_REPEATED, "FAIL not repeated")                                             \
     X(MHA_GRADCHECK_NOT_ADDED, "FAIL not added")                                                   \
+    X(MHA_GRADCHECK_NOT_LINEAR, "FAIL not linear")                                                 \
     X(MHA_GRADCHECK_EMPTY, "FAIL no entries")                                                      \
     X(MHA_GRADCHECK_CALL_FAILED, "FAIL call failed")
 
@@ -121,6 +129,8 @@ const char *mha_gradcheck_verdict_text(mha_gradcheck_verdict verdict);
 
 /* What was found in one block. The numbers are those of the worst entry or direction, or of the one
  * that settled the verdict by not being finite or by a failed call; NaN where nothing was compared.
+ * For NOT_REPEATED, NOT_ADDED and NOT_LINEAR analytic is what a later call left in the entry, and numeric
+ * what it should have.
  *
  * A large block is not moved when its analytic entries alone settle the verdict (NOT_FINITE, or
  * NOT_ZERO): directional is then false, the entry is the first such one, numeric is NaN.
@@ -133,7 +143,7 @@ typedef struct mha_gradcheck_report {
     size_t checked;                   /* entries, or directions, that were compared */
     size_t index[MHA_GRADCHECK_RANK]; /* of the entry; 0 in axes beyond the rank */
     double analytic, numeric;
-    double complex_step; /* NaN without forward_complex */
+    double complex_step; /* NaN without forward_complex, and where it was not called */
     /* Relative to the largest |numeric| of the block; where zero was declared or found, the largest
      * |analytic|, |numeric| or |complex_step| itself. NaN if a number is not finite. */
     double error;

@@ -16,9 +16,16 @@ bool checker_count_entries(size_t *count, const mha_gradcheck_block *block) {
     return fits && *count <= SIZE_MAX / sizeof(double);
 }
 
-/* The complex numbers of all blocks and outputs; false when they do not fit. */
-static bool count_complex(size_t *count, const mha_gradcheck_case *subject, size_t outputs) {
-    *count = outputs;
+void checker_record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry) {
+    for (size_t axis = block->rank; axis-- > 0;) {
+        report->index[axis] = entry % block->dims[axis];
+        entry /= block->dims[axis];
+    }
+}
+
+/* The entries of all blocks; false when they do not fit. */
+static bool count_all(size_t *count, const mha_gradcheck_case *subject) {
+    *count = 0;
     bool fits = true;
     for (size_t b = 0; b < subject->block_count; b++) {
         size_t entries = 0;
@@ -32,7 +39,7 @@ static bool count_complex(size_t *count, const mha_gradcheck_case *subject, size
 static bool make_complex_room(checker *check, size_t outputs) {
     const mha_gradcheck_case *subject = check->subject;
     size_t count, bytes;
-    if (!count_complex(&count, subject, outputs) ||
+    if (!count_all(&count, subject) || !size_add(&count, count, outputs) ||
         !size_multiply(&bytes, count, sizeof *check->complex_numbers)) {
         return false;
     }
@@ -59,18 +66,19 @@ static bool make_complex_room(checker *check, size_t outputs) {
     return true;
 }
 
-static bool make_gradient_room(checker *check) {
-    size_t count = 0, bytes;
-    bool fits = true;
-    for (size_t b = 0; b < check->subject->block_count; b++) {
-        size_t entries = 0;
-        fits = fits && checker_count_entries(&entries, &check->subject->blocks[b]) &&
-               size_add(&count, count, entries);
+static bool make_kept_room(checker *check, size_t outputs) {
+    size_t count, bytes, numbers;
+    if (!count_all(&count, check->subject) || !size_multiply(&numbers, count, 2) ||
+        !size_add(&numbers, numbers, outputs) || !size_multiply(&bytes, numbers, sizeof(double))) {
+        return false;
     }
-    if (fits && size_multiply(&bytes, count, sizeof(double))) {
-        check->gradients = memory_allocate(bytes);
+    check->values = memory_allocate(bytes);
+    if (check->values == NULL) {
+        return false;
     }
-    return check->gradients != NULL;
+    check->gradients = check->values + count;
+    check->output_gradients = check->gradients + count;
+    return true;
 }
 
 mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_error *error) {
@@ -82,7 +90,7 @@ mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_e
         check->kept = memory_allocate(bytes);
     }
     const bool wanted = check->subject->forward_complex != NULL;
-    if (check->terms == NULL || check->kept == NULL || !make_gradient_room(check) ||
+    if (check->terms == NULL || check->kept == NULL || !make_kept_room(check, outputs) ||
         (wanted && !make_complex_room(check, outputs))) {
         return mha_fail(error, MHA_ERROR_MEMORY,
             "not enough memory to move %zu entries at once and compare %zu outputs", moved,
@@ -95,7 +103,7 @@ mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_e
 void checker_free(checker *check) {
     free(check->terms);
     free(check->kept);
-    free(check->gradients);
+    free(check->values);
     free(check->complex_numbers);
     free(check->complex_blocks);
     free(check->complex_outputs);

@@ -7,6 +7,10 @@
 
 #define checker_count_entries   mha_checker_count_entries
 #define checker_check_arguments mha_checker_check_arguments
+#define checker_record          mha_checker_record
+#define keep_values             mha_checker_keep_values
+#define values_changed          mha_checker_values_changed
+#define check_invariants        mha_checker_check_invariants
 #define checker_make_room       mha_checker_make_room
 #define checker_free            mha_checker_free
 #define moved_weight            mha_moved_weight
@@ -18,7 +22,8 @@ typedef struct term {
     size_t output, entry;
     const double *value;
     double r;
-    double ahead; /* what forward wrote at x + step */
+    double first; /* what forward wrote at x */
+    double ahead; /* and at x + step */
 } term;
 
 /* What a check keeps beside the caller's arrays. */
@@ -28,10 +33,12 @@ typedef struct checker {
     mha_rng rng;
     term *terms; /* of L */
     size_t term_count;
-    double magnitude;  /* sum of |r y| */
-    double *kept;      /* (most entries that are moved at once): their values */
-    double *moves;     /* likewise: the steps they are moved by */
-    double *gradients; /* of all blocks, one behind the other: what backward left on zeros */
+    double magnitude; /* sum of |r y| */
+    double *kept;     /* (most entries that are moved at once): their values */
+    double *moves;    /* likewise: the steps they are moved by */
+    /* Of all blocks, one behind the other: their values, and what backward left on zeros. */
+    double *values, *gradients;
+    double *output_gradients; /* of all outputs */
     /* With forward_complex: its arguments, in one block of memory that blocks[0] begins. */
     mha_complex **complex_blocks, **complex_outputs;
     mha_complex *complex_numbers;
@@ -50,6 +57,18 @@ mha_status checker_check_arguments(size_t *outputs, size_t *moved,
  * checker_free is to be called. */
 mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_error *error);
 void checker_free(checker *check);
+
+/* report->index of an entry. */
+void checker_record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry);
+
+/* Keeps the values of all blocks; whether the function changed some since, which are then put back, and every
+ * block is called INPUTS_CHANGED. */
+void keep_values(const checker *check);
+bool values_changed(mha_gradcheck_report *reports, const checker *check);
+
+/* When all blocks have been checked: calls the function at the unmoved values again, and gives the verdicts
+ * NOT_REPEATED, NOT_ADDED and NOT_LINEAR. Gradients are then what the first call made them. */
+void check_invariants(mha_gradcheck_report *reports, checker *check);
 
 /* The derivatives of L along check->moves, which belong to `count` entries of x from x[0] on, entry i counting
  * moved_weight(check, i, unit). */

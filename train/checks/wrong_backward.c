@@ -3,6 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "command.h"
+
+/* These routines cannot fail, as those in whose place they stand: without memory the program ends. */
+static double *zeros(size_t count) {
+    double *made = calloc(count, sizeof *made);
+    if (made == NULL) {
+        complain("no memory for the %zu numbers of a planted fault", count);
+        exit(STATUS_USAGE);
+    }
+    return made;
+}
+
 static const mha_stage *stage_of(mha_value result) {
     const mha_stage *stage = mha_stages;
     while (stage->result != result) {
@@ -23,7 +35,7 @@ static size_t count_of(mha_value value, const mha_pass *pass) {
 /* The right backward with the gradient of one input kept apart; the caller adds it, wrongly. */
 static double *kept_apart(
     mha_value result, mha_value input, const mha_pass *pass, const mha_real *dresult) {
-    double *apart = calloc(count_of(input, pass), sizeof *apart);
+    double *apart = zeros(count_of(input, pass));
     mha_pass changed = *pass;
     changed.gradient[input] = apart;
     right(result, &changed, dresult);
@@ -104,8 +116,8 @@ void wrong_weight_not_transposed(const mha_pass *pass, const mha_real *dresult) 
 /* Attention weights computed again without the mask, and used for the gradient. */
 void wrong_mask_forgotten(const mha_pass *pass, const mha_real *dresult) {
     const size_t pairs = count_of(MHA_SCORES, pass);
-    double *scores = calloc(pairs, sizeof *scores), *scaled = calloc(pairs, sizeof *scaled);
-    double *weights = calloc(pairs, sizeof *weights);
+    double *scores = zeros(pairs), *scaled = zeros(pairs);
+    double *weights = zeros(pairs);
     mha_scores_forward(scores, pass->value[MHA_Q_HEADS], pass->value[MHA_K_HEADS], &pass->shape);
     mha_scale_forward(scaled, scores, &pass->shape);
     mha_softmax_forward(weights, scaled, NULL, &pass->shape);
@@ -205,13 +217,13 @@ void wrong_query_and_key_exchanged(const mha_pass *pass, const mha_real *dresult
     free(dk);
 }
 
-/* By one part in a million, which differences cannot tell from their own error. */
+/* By half a millionth, which differences do not see. */
 static void spoil_largest(double *gradient, size_t count) {
     size_t largest = 0;
     for (size_t i = 1; i < count; i++) {
         largest = fabs(gradient[i]) > fabs(gradient[largest]) ? i : largest;
     }
-    gradient[largest] *= 1.0 + 1e-6;
+    gradient[largest] *= 1.0 + 0.5e-6;
 }
 
 void wrong_millionth_of_wk(const mha_pass *pass, const mha_real *dresult) {
@@ -249,7 +261,7 @@ void wrong_heads_permuted(const mha_pass *pass, const mha_real *dresult) {
 
 void wrong_last_query_dropped(const mha_pass *pass, const mha_real *dresult) {
     const size_t D = pass->shape.width, T = pass->shape.target_length;
-    double *less = calloc(count_of(MHA_OUTPUT, pass), sizeof *less);
+    double *less = zeros(count_of(MHA_OUTPUT, pass));
     for (size_t i = 0; i < count_of(MHA_OUTPUT, pass); i++) {
         less[i] = i / D % T == T - 1 ? 0.0 : dresult[i];
     }

@@ -265,17 +265,18 @@ static int run(int argc, char **argv) {
         {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = gradcheck_options,
         .parser = parse,
-        .doc = "Check every hand-written backward routine, and the whole layer, against central "
-               "differences in double, and against the complex step, which must agree to 1e-12. "
-               "One line a check shows the worst entry of its worst block; `error' is that of the "
-               "differences and `complex' that of the complex step, both relative to the largest "
-               "numeric entry of that block.\v"
-               "By default every routine is checked for T=S, T<S and T>S, for 1, 2 and D "
-               "heads, and under every kind of mask that matters to it: the stages in the "
-               "reference kernel, attention and layer in both kernels and modes, in the "
-               "fused one also on sequences of several tiles, along random directions, and "
-               "attention there on 1 and on 2 threads. Options narrow that; --kernel and "
-               "--mode leave nothing but what computes so. Exit status 1 when a check fails.",
+        .doc =
+            "Check every hand-written backward routine, and the whole layer, against central "
+            "differences in double, and against the complex step, which must agree to 1e-12. "
+            "One line a check shows the worst entry of its worst block; `error' is the largest of "
+            "the block by differences and `complex' by the complex step, each relative to the "
+            "largest derivative of its kind there.\v"
+            "By default every routine is checked for T=S, T<S and T>S, for 1, 2 and D "
+            "heads, and under every kind of mask that matters to it: the stages in the "
+            "reference kernel, attention and layer in both kernels and modes, in the "
+            "fused one also on sequences of several tiles, along random directions, and "
+            "attention there on 1 and on 2 threads. Options narrow that; --kernel and "
+            "--mode leave nothing but what computes so. Exit status 1 when a check fails.",
         .children = children};
     struct arguments arguments = {.check = mha_gradcheck_defaults()};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);

@@ -9,7 +9,7 @@
 #include "command.h"
 #include "memory.h"
 
-static struct check_plan plan_of(bool self_attention, bool large) {
+static struct check_plan plan_of(bool self_attention, bool large, uint64_t seed) {
     return (struct check_plan){.shape = {.batch = 3,
                                    .target_length = self_attention ? 5 : 3,
                                    .source_length = 5,
@@ -17,6 +17,7 @@ static struct check_plan plan_of(bool self_attention, bool large) {
                                    .heads = 2},
         .self_attention = self_attention,
         .mask = MASK_COMBINED,
+        .seed = seed,
         .kernel = MHA_KERNEL_REFERENCE};
 }
 
@@ -94,12 +95,16 @@ static mha_status locate(size_t *place, const struct check_plan *plan, const mha
 }
 
 static const char *tests_of(const struct finding *found) {
-    if (found->verdict != MHA_GRADCHECK_WRONG) {
-        return found->verdict == MHA_GRADCHECK_PASS
-                   ? "nothing"
-                   : mha_gradcheck_verdict_text(found->verdict) + strlen("FAIL ");
+    if (found->verdict == MHA_GRADCHECK_PASS) {
+        return "nothing";
     }
-    return found->by_differences > 1 ? "differences, complex step" : "complex step";
+    if (found->verdict != MHA_GRADCHECK_WRONG) {
+        return mha_gradcheck_verdict_text(found->verdict) + strlen("FAIL ");
+    }
+    const bool by_differences = found->by_differences > 1, by_complex = found->by_complex > 1;
+    return by_differences && by_complex ? "differences, complex step"
+           : by_differences             ? "differences"
+                                        : "complex step";
 }
 
 struct counts {
@@ -112,7 +117,7 @@ static mha_status try_fault(struct counts *counts, const struct fault *fault,
     struct finding found = {.verdict = MHA_GRADCHECK_PASS};
     size_t place = MHA_STAGE_COUNT;
     plant_fault(stages, fault);
-    struct check_plan plan = plan_of(fault->self_attention, fault->large);
+    struct check_plan plan = plan_of(fault->self_attention, fault->large, options->seed);
     mha_status status = check_layer(&found, &plan, stages, options, error);
     if (status == MHA_OK) {
         plan.shape.width = 6;
@@ -142,7 +147,7 @@ static mha_status try_right_layer(
     *passes = true;
     mha_status status = MHA_OK;
     for (int i = 0; i < 4 && status == MHA_OK; i++) {
-        const struct check_plan plan = plan_of((i & 1) != 0, (i & 2) != 0);
+        const struct check_plan plan = plan_of((i & 1) != 0, (i & 2) != 0, options->seed);
         struct finding found = {.verdict = MHA_GRADCHECK_PASS};
         status = check_layer(&found, &plan, NULL, options, error);
         *passes = *passes && status == MHA_OK && found.verdict == MHA_GRADCHECK_PASS;
