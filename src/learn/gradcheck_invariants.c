@@ -34,9 +34,16 @@ void keep_values(const checker *check) {
     }
 }
 
+static bool same_bits(double a, double b) {
+    uint64_t a_bits, b_bits;
+    memcpy(&a_bits, &a, sizeof a);
+    memcpy(&b_bits, &b, sizeof b);
+    return a_bits == b_bits;
+}
+
 static size_t first_difference(const double *a, const double *b, size_t count) {
     size_t i = 0;
-    while (i < count && memcmp(&a[i], &b[i], sizeof *a) == 0) {
+    while (i < count && same_bits(a[i], b[i])) {
         i++;
     }
     return i;
@@ -64,7 +71,7 @@ bool values_changed(mha_gradcheck_report *reports, const checker *check) {
 
 static bool outputs_repeat(const checker *check) {
     for (size_t t = 0; t < check->term_count; t++) {
-        if (memcmp(check->terms[t].value, &check->terms[t].first, sizeof(double)) != 0) {
+        if (!same_bits(*check->terms[t].value, check->terms[t].first)) {
             return false;
         }
     }
