@@ -248,18 +248,21 @@ format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
 # Findings are mended or argued where they stand; .clang-tidy says which checks are on.
+# tidy FILES,FLAGS: on all processors.
+tidy = $(Q)printf '%s\n' $(1) | xargs -n 6 -P "$$(nproc)" \
+  sh -c 'clang-tidy --quiet "$$@" -- -std=c11 $(ALL_CPPFLAGS) $(2)' tidy
 lint:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
 	$(Q)shellcheck .ci/setup .ci/run plots/embed.sh tests/*.sh tests/*/*.sh \
 	  train/completion.bash
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 	  --inline-suppr --suppress=missingInclude -Iinclude -Isrc -Itrain -DMHA_PRECISION=64 src train
-	$(Q)clang-tidy --quiet $(COMMON) $(NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) $(THREADING) -Isrc -DMHA_PRECISION=64
-	$(Q)clang-tidy --quiet $(KERNELS) -- -std=c11 $(ALL_CPPFLAGS) -Isrc -DMHA_PRECISION=64 \
-	  -DMHA_KERNEL=$(lastword $(KERNEL_SETS)) $($(lastword $(KERNEL_SETS))_CFLAGS)
-	$(Q)clang-tidy --quiet $(IO) -- -std=c11 $(ALL_CPPFLAGS) -Isrc
-	$(Q)clang-tidy --quiet $(PROGRAM) -- -std=c11 $(ALL_CPPFLAGS) -Itrain
-	$(Q)clang-tidy --quiet $(PROGRAM_NUMERIC) -- -std=c11 $(ALL_CPPFLAGS) -Itrain -DMHA_PRECISION=64
+	$(call tidy,$(COMMON) $(NUMERIC),$(THREADING) -Isrc -DMHA_PRECISION=64)
+	$(call tidy,$(KERNELS),-Isrc -DMHA_PRECISION=64 -DMHA_KERNEL=$(lastword $(KERNEL_SETS)) \
+	  $($(lastword $(KERNEL_SETS))_CFLAGS))
+	$(call tidy,$(IO),-Isrc)
+	$(call tidy,$(PROGRAM),-Itrain)
+	$(call tidy,$(PROGRAM_NUMERIC),-Itrain -DMHA_PRECISION=64)
 
 clean:
 	rm -rf $(BUILD)
