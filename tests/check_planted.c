@@ -4,25 +4,9 @@
 
 #include <string.h>
 
-#include "checks/case.h"
 #include "checks/faults.h"
 
 enum { WAYS = 3 };
-
-static struct check_plan plan_of(bool self_attention, bool large) {
-    struct check_plan plan = {
-        .shape = {.batch = 3, .target_length = 3, .source_length = 5, .width = 6, .heads = 2},
-        .mask = MASK_COMBINED,
-        .kernel = MHA_KERNEL_REFERENCE};
-    if (self_attention) {
-        plan.self_attention = true;
-        plan.shape.target_length = 5;
-    }
-    if (large) {
-        plan.shape.width = 66; /* 4356 entries a matrix, above the checker's limit of 4096 */
-    }
-    return plan;
-}
 
 /* The layer with these stages: exactly the blocks that `fails` names must fail. */
 static void assert_blocks_fail(const char *what, const struct check_plan *plan,
@@ -64,7 +48,7 @@ START_TEST(fault_is_caught) {
         exchanged += stages[i].backward != mha_stages[i].backward;
     }
     ck_assert_uint_eq(exchanged, planted->backward[1] == NULL ? 1 : 2);
-    const struct check_plan plan = plan_of(planted->self_attention, planted->large);
+    const struct check_plan plan = fault_plan(planted->self_attention, planted->large, 0);
     assert_blocks_fail(planted->name, &plan, stages, planted->fails, count_words(planted->fails));
 }
 END_TEST
@@ -77,7 +61,7 @@ START_TEST(right_layer_passes_the_same_check) {
         mha_mode mode;
     } ways[WAYS] = {{"reference", MHA_KERNEL_REFERENCE, MHA_MODE_STORED},
         {"stored", MHA_KERNEL_FUSED, MHA_MODE_STORED}, {"tiled", MHA_KERNEL_FUSED, MHA_MODE_TILED}};
-    struct check_plan plan = plan_of((_i & 1) != 0, (_i & 2) != 0);
+    struct check_plan plan = fault_plan((_i & 1) != 0, (_i & 2) != 0, 0);
     plan.kernel = ways[_i / 4].kernel;
     plan.mode = ways[_i / 4].mode;
     assert_blocks_fail(ways[_i / 4].name, &plan, NULL, "", 0);
@@ -93,10 +77,7 @@ static void everything_passes(const mha_pass *pass, const mha_real *dresult) {
 }
 
 START_TEST(mask_forgotten_by_the_mask_stage_is_caught) {
-    mha_stage stage = mha_stages[0];
-    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
-        stage = mha_stages[i].result == MHA_MASKED ? mha_stages[i] : stage;
-    }
+    mha_stage stage = mha_stages[case_stage_of(MHA_MASKED)];
     const struct check_plan plan = {
         .shape = {.batch = 3, .target_length = 3, .source_length = 5, .width = 6, .heads = 2},
         .mask = _i == 0 ? MASK_TOP_LEFT : MASK_EXPLICIT};

@@ -52,8 +52,7 @@ static bool make_complex_room(checker *check, size_t outputs) {
     }
     mha_complex *at = check->complex_numbers;
     for (size_t b = 0; b < subject->block_count; b++) {
-        size_t entries;
-        checker_count_entries(&entries, &subject->blocks[b]);
+        const size_t entries = checker_entries(&subject->blocks[b]);
         check->complex_blocks[b] = at;
         for (size_t i = 0; i < entries; i++) {
             *at++ = subject->blocks[b].values[i];

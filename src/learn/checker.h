@@ -47,6 +47,13 @@ typedef struct checker {
 /* Product of the dims; false when it does not fit. */
 bool checker_count_entries(size_t *count, const mha_gradcheck_block *block);
 
+/* The same, of a block that passed checker_check_arguments. */
+static inline size_t checker_entries(const mha_gradcheck_block *block) {
+    size_t count = 0;
+    checker_count_entries(&count, block);
+    return count;
+}
+
 /* Refuses what cannot be checked. *outputs: numbers in all of them; *moved: most entries that are moved at
  * once. */
 mha_status checker_check_arguments(size_t *outputs, size_t *moved,

@@ -71,8 +71,7 @@ static mha_gradcheck_verdict evaluate_gradients(checker *check) {
     }
     for (size_t b = 0; b < subject->block_count; b++) {
         const mha_gradcheck_block *block = &subject->blocks[b];
-        size_t count;
-        checker_count_entries(&count, block);
+        const size_t count = checker_entries(block);
         for (size_t i = 0; i < count; i++) {
             block->gradient[i] = 0.0;
         }
@@ -196,8 +195,7 @@ static void check_block(mha_gradcheck_report *report, checker *check, size_t b) 
     const mha_gradcheck_block *block = &check->subject->blocks[b];
     const mha_gradcheck_options *options = check->options;
     tally seen = {.worst = -1.0, .worst_complex = (double)NAN, .largest_complex = (double)NAN};
-    size_t count;
-    checker_count_entries(&count, block);
+    const size_t count = checker_entries(block);
     const bool large = count > options->entry_limit;
     if (large && !check_analytic_entries(report, check, block, count)) {
         return;

@@ -10,13 +10,6 @@ static bool gives_way(mha_gradcheck_verdict verdict) {
            verdict == MHA_GRADCHECK_ALL_ZERO || verdict == MHA_GRADCHECK_NOT_ZERO;
 }
 
-/* Of a block that passed checker_check_arguments. */
-static size_t entries_of(const mha_gradcheck_block *block) {
-    size_t count = 0;
-    checker_count_entries(&count, block);
-    return count;
-}
-
 /* A block without entries may have no arrays. */
 static void copy(double *to, const double *from, size_t count) {
     if (count > 0) {
@@ -28,7 +21,7 @@ void keep_values(const checker *check) {
     double *at = check->values;
     for (size_t b = 0; b < check->subject->block_count; b++) {
         const mha_gradcheck_block *block = &check->subject->blocks[b];
-        const size_t count = entries_of(block);
+        const size_t count = checker_entries(block);
         copy(at, block->values, count);
         at += count;
     }
@@ -54,7 +47,7 @@ bool values_changed(mha_gradcheck_report *reports, const checker *check) {
     const double *at = check->values;
     for (size_t b = 0; b < check->subject->block_count; b++) {
         const mha_gradcheck_block *block = &check->subject->blocks[b];
-        const size_t count = entries_of(block);
+        const size_t count = checker_entries(block);
         const size_t first = first_difference(block->values, at, count);
         if (first < count) {
             checker_record(&reports[b], block, first);
@@ -82,7 +75,7 @@ static bool outputs_repeat(const checker *check) {
 static bool backward_on_zeros(const checker *check) {
     const mha_gradcheck_case *subject = check->subject;
     for (size_t b = 0; b < subject->block_count; b++) {
-        const size_t count = entries_of(&subject->blocks[b]);
+        const size_t count = checker_entries(&subject->blocks[b]);
         for (size_t i = 0; i < count; i++) {
             subject->blocks[b].gradient[i] = 0.0;
         }
@@ -116,7 +109,7 @@ static void expect(mha_gradcheck_report *reports, const checker *check, double t
     const double *was = check->gradients;
     for (size_t b = 0; b < check->subject->block_count; b++) {
         const mha_gradcheck_block *block = &check->subject->blocks[b];
-        const size_t count = entries_of(block);
+        const size_t count = checker_entries(block);
         const size_t i = first_unexpected(
             block, was, count, times, tolerance, check->options->absolute_tolerance);
         const bool replaces = otherwise == MHA_GRADCHECK_NOT_REPEATED
@@ -182,14 +175,14 @@ void check_invariants(mha_gradcheck_report *reports, checker *check) {
     const mha_gradcheck_case *subject = check->subject;
     double *at = check->gradients;
     for (size_t b = 0; b < subject->block_count; b++) {
-        const size_t count = entries_of(&subject->blocks[b]);
+        const size_t count = checker_entries(&subject->blocks[b]);
         copy(at, subject->blocks[b].gradient, count);
         at += count;
     }
     const bool done = check_calls(reports, check);
     at = check->gradients;
     for (size_t b = 0; b < subject->block_count; b++) {
-        const size_t count = entries_of(&subject->blocks[b]);
+        const size_t count = checker_entries(&subject->blocks[b]);
         if (!done && reports[b].verdict == MHA_GRADCHECK_PASS) {
             reports[b].verdict = MHA_GRADCHECK_CALL_FAILED;
         }

@@ -1,4 +1,7 @@
 /* Any number of threads gives the same numbers, and as many threads run as were asked for. */
+#include <stdatomic.h>
+
+#include "base/parallel.h"
 #include "cases.h"
 #include "job.h"
 
@@ -42,6 +45,31 @@ START_TEST(runs_are_the_same_every_time) {
 }
 END_TEST
 
+static void count_run(const void *work, size_t task, size_t thread) {
+    (void)thread;
+    atomic_int *const runs = *(atomic_int *const *)work;
+    atomic_fetch_add(&runs[task], 1);
+}
+
+/* Fewer and more tasks than threads, and more threads than there are ranges of tasks. */
+START_TEST(each_task_runs_once) {
+    static const size_t threads[] = {2, 3, 64, 65, 100}, tasks[] = {1, 2, 5, 63, 64, 65, 101, 1000};
+    static atomic_int runs[1000];
+    atomic_int *const counted = runs;
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        for (size_t j = 0; j < sizeof tasks / sizeof *tasks; j++) {
+            for (size_t task = 0; task < 1000; task++) {
+                atomic_store(&runs[task], 0);
+            }
+            parallel_run(threads[i], tasks[j], count_run, &counted);
+            for (size_t task = 0; task < 1000; task++) {
+                ck_assert_int_eq(atomic_load(&runs[task]), task < tasks[j]);
+            }
+        }
+    }
+}
+END_TEST
+
 #if defined(_OPENMP)
 START_TEST(threads_are_those_asked_for) {
     run_alone("thread_count", VARIABLES("OMP_NUM_THREADS=2"));
@@ -68,6 +96,7 @@ TCase *count_case(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, trained_weights_do_not_depend_on_threads);
     tcase_add_test(tests, runs_are_the_same_every_time);
+    tcase_add_test(tests, each_task_runs_once);
 #if defined(_OPENMP)
     tcase_add_test(tests, threads_are_those_asked_for);
 #endif

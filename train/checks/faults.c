@@ -57,6 +57,18 @@ const struct fault faults[] = {
 };
 const size_t fault_count = sizeof faults / sizeof *faults;
 
+struct check_plan fault_plan(bool self_attention, bool large, uint64_t seed) {
+    return (struct check_plan){.shape = {.batch = 3,
+                                   .target_length = self_attention ? 5 : 3,
+                                   .source_length = 5,
+                                   .width = large ? 66 : 6,
+                                   .heads = 2},
+        .self_attention = self_attention,
+        .mask = MASK_COMBINED,
+        .seed = seed,
+        .kernel = MHA_KERNEL_REFERENCE};
+}
+
 void plant_fault(mha_stage stages[MHA_STAGE_COUNT], const struct fault *fault) {
     for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
         stages[i] = mha_stages[i];

@@ -2,7 +2,7 @@
 #ifndef TRAIN_CHECKS_FAULTS_H
 #define TRAIN_CHECKS_FAULTS_H
 
-#include <mha/mha64.h>
+#include "checks/case.h"
 
 struct fault {
     const char *name;
@@ -17,6 +17,10 @@ struct fault {
 
 extern const struct fault faults[];
 extern const size_t fault_count;
+
+/* What shows each fault: a layer of the reference kernel under all masks at once, T = S where the input is
+ * shared; with `large` its matrices are above the checker's limit of 4096 entries. */
+struct check_plan fault_plan(bool self_attention, bool large, uint64_t seed);
 
 /* mha_stages with the fault in it. */
 void plant_fault(mha_stage stages[MHA_STAGE_COUNT], const struct fault *fault);

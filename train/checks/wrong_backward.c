@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "checks/case.h"
 #include "command.h"
 
 /* These routines cannot fail, as those in whose place they stand: without memory the program ends. */
@@ -15,17 +16,9 @@ static double *zeros(size_t count) {
     return made;
 }
 
-static const mha_stage *stage_of(mha_value result) {
-    const mha_stage *stage = mha_stages;
-    while (stage->result != result) {
-        stage++;
-    }
-    return stage;
-}
-
 /* The right backward of the stage that writes result. */
 static void right(mha_value result, const mha_pass *pass, const mha_real *dresult) {
-    stage_of(result)->backward(pass, dresult);
+    mha_stages[case_stage_of(result)].backward(pass, dresult);
 }
 
 static size_t count_of(mha_value value, const mha_pass *pass) {

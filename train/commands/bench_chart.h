@@ -28,7 +28,7 @@ struct bench_chart {
     const char *const *names; /* of the files */
     size_t files;
     char processor[PROCESSOR_NAME_SIZE]; /* "" unless all files name the same, */
-    char isa[16];                        /* and likewise its instruction set */
+    char isa[ISA_NAME_SIZE];             /* and likewise its instruction set */
     struct chart_place places[CHART_MOST_PLACES];
     struct chart_series series[CHART_MOST_SERIES];
     struct chart_point *points;

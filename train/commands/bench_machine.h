@@ -7,7 +7,7 @@
 #include <mha/status.h>
 
 /* The processor's model, "unknown" where the system does not tell. One line. */
-enum { PROCESSOR_NAME_SIZE = 128 };
+enum { PROCESSOR_NAME_SIZE = 128, ISA_NAME_SIZE = 16 };
 void processor_name(char name[PROCESSOR_NAME_SIZE]);
 
 /* Floating-point operations a second of fused multiply-adds on registers alone, by that many threads

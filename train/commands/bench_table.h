@@ -21,7 +21,7 @@ struct bench_row {
 
 struct bench_table {
     char processor[PROCESSOR_NAME_SIZE]; /* "" when the file does not tell */
-    char isa[16];                        /* the instruction set, likewise */
+    char isa[ISA_NAME_SIZE];             /* the instruction set, likewise */
     struct bench_row *rows;
     size_t count; /* at least 1 */
 };

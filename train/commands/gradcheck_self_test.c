@@ -5,21 +5,8 @@
 #include <string.h>
 
 #include "checks/faults.h"
-#include "checks/case.h"
 #include "command.h"
 #include "memory.h"
-
-static struct check_plan plan_of(bool self_attention, bool large, uint64_t seed) {
-    return (struct check_plan){.shape = {.batch = 3,
-                                   .target_length = self_attention ? 5 : 3,
-                                   .source_length = 5,
-                                   .width = large ? 66 : 6, /* above the limit of 4096 entries */
-                                   .heads = 2},
-        .self_attention = self_attention,
-        .mask = MASK_COMBINED,
-        .seed = seed,
-        .kernel = MHA_KERNEL_REFERENCE};
-}
 
 /* What a check of the whole layer, or of one stage, found in the block that is farthest off. */
 struct finding {
@@ -117,10 +104,11 @@ static mha_status try_fault(struct counts *counts, const struct fault *fault,
     struct finding found = {.verdict = MHA_GRADCHECK_PASS};
     size_t place = MHA_STAGE_COUNT;
     plant_fault(stages, fault);
-    struct check_plan plan = plan_of(fault->self_attention, fault->large, options->seed);
+    struct check_plan plan = fault_plan(fault->self_attention, fault->large, options->seed);
     mha_status status = check_layer(&found, &plan, stages, options, error);
     if (status == MHA_OK) {
-        plan.shape.width = 6;
+        plan = fault_plan(
+            fault->self_attention, false, options->seed); /* a large stage shows no more */
         status = locate(&place, &plan, stages, options, error);
     }
     if (status != MHA_OK) {
@@ -147,7 +135,7 @@ static mha_status try_right_layer(
     *passes = true;
     mha_status status = MHA_OK;
     for (int i = 0; i < 4 && status == MHA_OK; i++) {
-        const struct check_plan plan = plan_of((i & 1) != 0, (i & 2) != 0, options->seed);
+        const struct check_plan plan = fault_plan((i & 1) != 0, (i & 2) != 0, options->seed);
         struct finding found = {.verdict = MHA_GRADCHECK_PASS};
         status = check_layer(&found, &plan, NULL, options, error);
         *passes = *passes && status == MHA_OK && found.verdict == MHA_GRADCHECK_PASS;
