@@ -19,6 +19,7 @@ struct outcome train_briefly(const char *folder, const char *seed);
 void assert_json_holds(const char *name, const char *text);
 
 TCase *program_gradcheck(void);
+TCase *program_gradcheck_float(void);
 TCase *program_runs(void);
 TCase *program_kernels(void);
 TCase *program_early_signals(void);

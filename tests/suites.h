@@ -20,6 +20,7 @@
     X(gradcheck_suite)                                                                             \
     X(reports_checker_suite)                                                                       \
     X(reports_training_suite)                                                                      \
+    X(gradcheck_float_suite)                                                                       \
     X(planted_suite)                                                                               \
     X(tasks_suite)                                                                                 \
     X(task_values_suite)                                                                           \

@@ -22,7 +22,8 @@ _mha_options() {
         printf '%s ' --output --weights --layout --prefix --heads --causal "$_mha_compute" --max-bytes
         ;;
     gradcheck)
-        printf '%s ' "$_mha_sizes" "$_mha_compute" --causal --seed --op --self-test --eps --rtol --atol
+        printf '%s ' "$_mha_sizes" "$_mha_compute" --causal --seed --op --self-test --float --eps --rtol \
+            --atol
         ;;
     'plot loss' | 'plot bench') printf '%s ' --output --keep-script ;;
     'plot heads') printf '%s ' --output --keep-script --example --average ;;

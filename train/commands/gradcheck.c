@@ -7,6 +7,7 @@
 
 #include "checks/subjects.h"
 #include "compute.h"
+#include "gradcheck_float.h"
 #include "gradcheck_self_test.h"
 #include "gradcheck_sweep.h"
 #include "options.h"
@@ -29,7 +30,7 @@ struct arguments {
     struct shape_options given;
     struct compute_options compute;
     const char *op;
-    bool self_test;
+    bool self_test, in_float;
     mha_gradcheck_options check;
 };
 
@@ -40,6 +41,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         state->child_inputs[0] = &arguments->given;
         state->child_inputs[1] = &arguments->given;
         state->child_inputs[2] = &arguments->compute;
+        state->child_inputs[3] = &arguments->in_float;
         return 0;
     case KEY_OP:
         arguments->op = text;
@@ -95,25 +97,12 @@ static size_t worst_block(const struct check_case *made, const mha_gradcheck_rep
     return worst;
 }
 
-static void format_kernel(char *text, size_t size, const struct subject *subject) {
-    const bool fused = subject->kernel == MHA_KERNEL_FUSED;
-    snprintf(text, size, "%s%s%s", kernel_name(subject->kernel), fused ? " " : "",
-        fused ? mode_name(subject->mode) : "");
-    if (subject->is_loss) {
-        snprintf(text, size, "-");
-    }
-}
-
 #define TABLE_TEXT "%-34s %-12s"
 
 static void print_line(const struct subject *subject, const struct check_plan *plan,
     const mha_gradcheck_block *block, const mha_gradcheck_report *report) {
     char what[64], kernel[32], sizes[128], entry[96];
-    snprintf(what, sizeof what, "%s%s%s%s", subject->name,
-        !subject->is_layer     ? ""
-        : plan->self_attention ? " self"
-                               : " cross",
-        subject->masked ? ", " : "", subject->masked ? mask_kind_name(plan->mask) : "");
+    format_check(what, sizeof what, subject, plan);
     format_kernel(kernel, sizeof kernel, subject);
     snprintf(sizes, sizeof sizes, "B=%zu T=%zu S=%zu D=%zu h=%zu", plan->shape.batch,
         plan->shape.target_length, plan->shape.source_length, plan->shape.width, plan->shape.heads);
@@ -232,17 +221,26 @@ static int check_all(const struct arguments *arguments) {
     if (!check_names(subjects, arguments) || !check_sizes(arguments)) {
         return STATUS_USAGE;
     }
-    printf(TABLE_TEXT " %7s %-24s %-23s %-16s %-16s %8s %8s  %s\n", "check", "kernel", "threads",
-        "sizes", "worst entry", "analytic", "numeric", "error", "complex", "verdict");
+    if (arguments->in_float) {
+        float_print_header();
+    } else {
+        printf(TABLE_TEXT " %7s %-24s %-23s %-16s %-16s %8s %8s  %s\n", "check", "kernel",
+            "threads", "sizes", "worst entry", "analytic", "numeric", "error", "complex",
+            "verdict");
+    }
     struct checking checking = {.options = &arguments->check};
+    struct float_tally float_tally = {0};
     const struct sweep sweep = {.given = &arguments->given,
         .threads = arguments->compute.threads,
-        .check = check,
-        .context = &checking};
+        .check = arguments->in_float ? float_check : check,
+        .context = arguments->in_float ? (void *)&float_tally : &checking};
     for (size_t i = 0; i < SUBJECT_COUNT; i++) {
         if (is_wanted(&subjects[i], arguments) && !sweep_over(&subjects[i], &sweep)) {
             return STATUS_USAGE;
         }
+    }
+    if (arguments->in_float) {
+        return float_finish(&float_tally);
     }
     const struct tally *tally = &checking.tally;
     printf("%zu checks, %zu failed; %zu derivatives compared, largest error %.1e by differences, "
@@ -262,7 +260,8 @@ static bool is_narrowed(const struct arguments *arguments) {
 
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {{&shape_argp, 0, "Sizes:", 1},
-        {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&help_argp, 0, NULL, 0}, {0}};
+        {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&float_argp, 0, NULL, 2},
+        {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = gradcheck_options,
         .parser = parse,
         .doc =
@@ -281,6 +280,9 @@ static int run(int argc, char **argv) {
     struct arguments arguments = {.check = mha_gradcheck_defaults()};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.check.seed = arguments.given.seed;
+    if (arguments.in_float && !float_goes_with(arguments.self_test, &arguments.check)) {
+        return STATUS_USAGE;
+    }
     if (arguments.self_test && is_narrowed(&arguments)) {
         complain("--self-test has sizes, mask and kernel of its own: nothing but --seed, --eps, "
                  "--rtol and --atol goes with it");

@@ -1,5 +1,9 @@
 #include "gradcheck_sweep.h"
 
+#include <stdio.h>
+
+#include "compute.h"
+
 /* The fused wing is checked on sequences of more than one tile as well, along directions, and attention
  * there on two threads too: shorter ones are not worth a second. */
 static const struct {
@@ -115,4 +119,22 @@ bool sweep_over(const struct subject *subject, const struct sweep *sweep) {
         }
     }
     return true;
+}
+
+void format_check(
+    char *text, size_t size, const struct subject *subject, const struct check_plan *plan) {
+    snprintf(text, size, "%s%s%s%s", subject->name,
+        !subject->is_layer     ? ""
+        : plan->self_attention ? " self"
+                               : " cross",
+        subject->masked ? ", " : "", subject->masked ? mask_kind_name(plan->mask) : "");
+}
+
+void format_kernel(char *text, size_t size, const struct subject *subject) {
+    const bool fused = subject->kernel == MHA_KERNEL_FUSED;
+    snprintf(text, size, "%s%s%s", kernel_name(subject->kernel), fused ? " " : "",
+        fused ? mode_name(subject->mode) : "");
+    if (subject->is_loss) {
+        snprintf(text, size, "-");
+    }
 }
