@@ -36,7 +36,7 @@ COMPLEX := $(wildcard src/math/*.c src/ops/*.c) src/layer/stages.c src/layer/pro
 COMMON  := $(wildcard src/base/*.c) \
   $(filter-out src/learn/loss.c src/learn/sgd.c,$(wildcard src/learn/*.c))
 IO      := $(wildcard src/io/*.c)
-PROGRAM := $(wildcard train/*.c train/run/*.c train/checks/*.c train/commands/*.c train/tasks/*.c)
+PROGRAM := $(wildcard train/*.c train/run/*.c train/checks/*.c train/checks/*/*.c train/commands/*.c train/tasks/*.c)
 PROGRAM_NUMERIC := $(wildcard train/numeric/*.c)
 PLOTS   := $(sort $(wildcard plots/*.gp))
 INNER_LOOPS := src/math/% src/ops/% src/fused/% src/learn/loss% src/learn/sgd%
@@ -95,7 +95,7 @@ help:
 	 'make setup        install what is missing (Debian and Ubuntu), or print what is needed' \
 	 'make demo         train, draw the loss curve and the heads, say where the pictures are' \
 	 'make check        all tests' \
-	 'make gradcheck    check every backward routine by finite differences' \
+	 'make gradcheck    check every backward routine, in float too, and the checker itself' \
 	 'make check-isa    the tests again under every instruction set of the processor, forced' \
 	 'make bits         the same bits by every instruction set, aarch64 by qemu, threads and modes' \
 	 'make sanitize     the tests under address, undefined-behaviour and thread sanitizers and valgrind' \
@@ -208,6 +208,8 @@ $(BUILD)/mha: $(PROGRAM_OBJ) $(IO_OBJ) $(CORE_OBJ)
 
 gradcheck: $(BUILD)/mha
 	$(BUILD)/mha gradcheck
+	$(BUILD)/mha gradcheck --float
+	$(BUILD)/mha gradcheck --self-test
 
 include src/install.mk
 
@@ -243,6 +245,7 @@ plots: $(BUILD)/mha
 	cd $(README_RUNS) && $(PROGRAM_HERE) plot loss one-head two-heads -o $(PICTURES)/loss.png
 	cd $(README_RUNS) && $(PROGRAM_HERE) plot heads two-heads -o $(PICTURES)/heads.png
 	cd $(README_RUNS) && $(PROGRAM_HERE) plot heads letters -o $(PICTURES)/letters.png
+	$(PROGRAM_HERE) plot gradcheck -o $(PICTURES)/gradcheck.png
 
 format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -5,7 +5,7 @@
 
 #include "suites.h"
 
-#include "checks/float_case.h"
+#include "checks/float/case.h"
 #include "count.h"
 #include "float_faults.h"
 #include "program_cases.h"

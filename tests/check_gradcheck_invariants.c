@@ -45,7 +45,7 @@ static void overwriting_backward(model *m) {
 
 static void affine_backward(model *m) {
     example_polynomial.backward(m);
-    m->dx[SPOILED] += 1e-9;
+    m->dx[SPOILED] += 1e-11; /* less than differences are asked for */
 }
 
 static const struct {
@@ -118,9 +118,12 @@ END_TEST
 
 /* A failing call at the end is one too, and what was found before stays. */
 START_TEST(reports_last_calls_that_fail) {
-    for (int call = 1; call <= 4; call++) {
+    prepare_check(&example_fault_transposed, ROWS, 1.0);
+    run_check();
+    const int all = under_test.calls;
+    for (int call = all - 3; call <= all; call++) {
         prepare_check(&example_fault_transposed, ROWS, 1.0);
-        under_test.failing_call = 2 + 2 * (ROWS * COLUMNS + WEIGHTS) + call;
+        under_test.failing_call = call;
         run_check();
         assert_check_verdict(0, MHA_GRADCHECK_CALL_FAILED);
         assert_check_verdict(1, MHA_GRADCHECK_WRONG);

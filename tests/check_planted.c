@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "checks/faults.h"
+#include "checks/faults/faults.h"
 
 enum { WAYS = 3 };
 

@@ -1,6 +1,7 @@
 /* The scripts of gnuplot, the variables in front of them, and the checks of its pictures. */
 #include "suites.h"
 #include "check_plot.h"
+#include "check_plot_gradcheck.h"
 
 #include <locale.h>
 #include <math.h>
@@ -76,7 +77,8 @@ void free_maps(struct attention_maps *maps) {
 }
 
 START_TEST(test_scripts_are_built_in) {
-    static const char *const names[] = {"terminal.gp", "loss.gp", "loss_text.gp", "heads.gp"};
+    static const char *const names[] = {"terminal.gp", "loss.gp", "loss_text.gp", "heads.gp",
+        "bench.gp", "gradcheck.gp", "gradcheck_text.gp"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = plot_script(names[i]);
         ck_assert_msg(text != NULL, "no script %s", names[i]);
@@ -233,5 +235,6 @@ Suite *plot_suite(void) {
     suite_add_tcase(suite, plot_kept_case());
     suite_add_tcase(suite, plot_maps_case());
     suite_add_tcase(suite, plot_text_case());
+    suite_add_tcase(suite, plot_gradcheck_case());
     return suite;
 }

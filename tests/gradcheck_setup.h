@@ -39,6 +39,10 @@ void assert_check_passes(void); /* every block */
 
 /* The tests of check_gradcheck_limits.c and its siblings. */
 TCase *gradcheck_limits(void);
+TCase *gradcheck_ladder(void);
+TCase *gradcheck_noise(void);
+TCase *gradcheck_observer(void);
+TCase *gradcheck_taylor(void);
 TCase *gradcheck_complex(void);
 TCase *gradcheck_invariants(void);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# manual.sh MHA: commands, options, tasks and routines of the program, of its manual page and of its
+# manual.sh MHA: commands, options, tasks, routines and faults of the program, of its manual page and of its
 # completion are the same.
 set -euo pipefail
 trap 'echo "manual.sh: line $LINENO failed" >&2' ERR
@@ -81,5 +81,7 @@ same tasks completion "$("$mha" tasks | sed -n 's/^\([a-z][a-z]*\) .*/\1/p')" \
     "$(completed mha train '')"
 routines=$({ "$mha" gradcheck --op '' 2>&1 || :; } | sed 's/.*is none of: //' | tr ' ' '\n')
 same routines completion "$routines" "$(completed mha gradcheck --op '')"
+faults=$({ "$mha" plot gradcheck --fault '' 2>&1 || :; } | sed 's/.*is none of: //; s/, /\n/g')
+same faults completion "$faults" "$(completed mha plot gradcheck --fault '')"
 
 exit $((failures > 0))

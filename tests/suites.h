@@ -36,6 +36,8 @@
     X(program_suite)                                                                               \
     X(init_suite)                                                                                  \
     X(convert_suite)                                                                               \
+    X(claims_suite)                                                                                \
+    X(case_suite)                                                                                  \
     X(apply_suite)                                                                                 \
     X(reports_layout_suite)
 

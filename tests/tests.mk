@@ -11,7 +11,7 @@ TEST_ENVIRONMENT = OMP_WAIT_POLICY=passive MHA=$(abspath $(BUILD)/mha) MHA_GOLDE
 
 include tests/bits/bits.mk
 
-.PHONY: check check-isa soak readme kernels symbols exported doors man installed sanitize sanitize-address sanitize-valgrind \
+.PHONY: check check-isa soak readme gradcheck-example kernels symbols exported doors man installed sanitize sanitize-address sanitize-valgrind \
   check-in-one-process check-without-forks check-with-forks
 
 $(BUILD)/common/tests/%.o: tests/%.c $(BUILD)/flags
@@ -25,7 +25,7 @@ $(BUILD)/check: $(TEST_OBJ) $(TESTED_OBJ) $(IO_OBJ) $(CORE_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(LDLIBS) $(call package_libs,check $(PROGRAM_PACKAGES)) -lm -o $@
 
-check: $(BUILD)/mha $(BUILD)/check readme kernels symbols exported doors man $(if $(SANITIZE),,installed) \
+check: $(BUILD)/mha $(BUILD)/check readme gradcheck-example kernels symbols exported doors man $(if $(SANITIZE),,installed) \
   threads bits-here
 	$(Q)$(TEST_ENVIRONMENT) $(BUILD)/check
 	@echo 'make check: all tests passed'
@@ -49,6 +49,11 @@ $(BUILD)/readme-example.c: README.md
 $(BUILD)/readme-example: $(BUILD)/readme-example.c $(BUILD)/libmha.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $< $(BUILD)/libmha.a $(LDLIBS) -lm -o $@
+
+# The program in the description of <mha/gradcheck.h>, as it stands there, and with mistakes.
+gradcheck-example: $(BUILD)/libmha.a
+	$(Q)CC=$(call quoted,$(CC) $(CFLAGS) $(THREADING) $(SANITIZER) $(LDFLAGS)) \
+	  sh tests/gradcheck_example.sh $(BUILD)/gradcheck-example $(BUILD)/libmha.a
 
 # Kernels, operators and the fused wing need nothing but mathematics, each other and threads: they
 # cannot take memory, print or end the program. Workspaces are made before.

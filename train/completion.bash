@@ -2,10 +2,37 @@
 # Completion of mha for bash 4 and later; works with and without the package bash-completion.
 
 _mha_commands='train eval apply gradcheck plot tape init convert tasks bench'
-_mha_pictures='loss heads bench'
+_mha_pictures='loss heads bench gradcheck'
 _mha_tasks='copy reverse shift offsets retrieve recall mean teacher letters arrays'
 _mha_routines='project_query project_key project_value split_query split_key split_value scores
     scale mask softmax context combine project_output attention mse cross_entropy layer'
+_mha_faults='scale lost
+sign of the query path
+softmax row term dropped
+softmax row term unweighted
+K and V exchanged
+gradient of Wo transposed
+Wo not transposed
+mask forgotten
+mask off by one
+one head skipped
+heads regrouped
+value path of the shared input lost
+shared input overwritten
+gradient of Wk added twice
+first sample only
+one entry wrong by a hundredth
+one entry wrong in a large block
+one entry NaN
+key projection without gradient
+Q and K exchanged
+half a millionth off in Wk
+half a millionth off in a score
+scale applied twice
+heads in another order
+last query dropped
+V from the gradient of the weights
+sign of the key path'
 _mha_sizes='--batch --target-length --source-length --width --heads'
 _mha_compute='--kernel --mode --threads'
 
@@ -22,11 +49,11 @@ _mha_options() {
         printf '%s ' --output --weights --layout --prefix --heads --causal "$_mha_compute" --max-bytes
         ;;
     gradcheck)
-        printf '%s ' "$_mha_sizes" "$_mha_compute" --causal --seed --op --self-test --float --eps --rtol \
-            --atol
+        printf '%s ' "$_mha_sizes" "$_mha_compute" --causal --seed --op --self-test --float --case
         ;;
     'plot loss' | 'plot bench') printf '%s ' --output --keep-script ;;
     'plot heads') printf '%s ' --output --keep-script --example --average ;;
+    'plot gradcheck') printf '%s ' --output --keep-script --fault --seed ;;
     tape) printf '%s ' "$_mha_sizes" --kernel --mode ;;
     init) printf '%s ' --output --width --heads --seed --stream ;;
     bench) printf '%s ' --shape --threads --mode --tsv ;;
@@ -40,6 +67,13 @@ _mha_words() {
     local word=$1
     shift
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$*" -- "$word")
+}
+
+# _mha_lines WORD CHOICES: choices of several words, one a line; WORD as it was typed, with its quotes.
+_mha_lines() {
+    local IFS=$'\n' word=${1//\\/}
+    compopt -o filenames 2> /dev/null
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$2" -- "${word#[\"\']}")
 }
 
 # _mha_files WORD [ENDING...]: files with one of the endings, any file without endings, and folders.
@@ -80,12 +114,13 @@ _mha_value() {
         *) _mha_files "$2" .npz .safetensors ;;
         esac
         ;;
-    --weights | --data | --eval-data) _mha_files "$2" .npz .safetensors ;;
+    --weights | --data | --eval-data | --case) _mha_files "$2" .npz .safetensors ;;
     --words | --keep-script) _mha_files "$2" ;;
     --schedule) _mha_words "$2" constant linear cosine ;;
     --layout | --to) _mha_words "$2" lesson torch torch-linear combined ;;
     --stream) _mha_words "$2" lesson handbook ;;
     --op) _mha_words "$2" "$_mha_routines" ;;
+    --fault) _mha_lines "$2" "$_mha_faults" ;;
     --kernel) _mha_words "$2" fused reference ;;
     --mode) _mha_words "$2" stored tiled ;;
     -- | --nesterov | --force | --resume | --quiet | --average | --tsv | --help | --usage | --causal) return 1 ;;

@@ -1,35 +1,125 @@
-/* A finite-difference checker for hand-written backward routines. It knows nothing about attention:
- * give it a function of named blocks of numbers, and the routine that claims to be its gradient.
+/* A checker for hand-written backward routines. It knows nothing about attention: give it a function of
+ * named blocks of numbers, and the routine that claims to be its gradient. There is no step and no
+ * tolerance to choose.
  *
  * The function is reduced to one number, L = sum over outputs of r * y, with r random and fixed: a
  * plain sum would hide every fault in directions that the outputs do not sum over (rows of a
  * softmax sum to one whatever happens). Then each entry x of each block is moved both ways,
- *   numeric = (L(x + step) - L(x - step)) / (2 step),  step = options.step * max(1, |x|),
- * with the difference that x + step and x - step really have, and x put back to the same bits. L is
- * subtracted output by output, so that outputs which do not move add no rounding.
+ *   D(h) = (L(x + h) - L(x - h)) / (2 h),
+ * with the difference that x + h and x - h really have, and x put back to the same bits. L is
+ * subtracted output by output, so that outputs which do not move add no rounding. D is taken on a ladder of
+ * steps, h = max(1, |x|) 2^-4 4^-n, and extrapolated to h = 0 by Richardson's rule for even powers of h
+ * (Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4(2), 1982):
+ * of all values in the table that one is `numeric` whose estimated error is least, and `estimate` that error,
+ * the larger distance to its two neighbours (truncation) and 2^-52 sum |r y| / (2 h) over the outputs that
+ * moved (rounding). A step at which an output is not finite is left out: the function may not be defined
+ * there. Where smaller steps lead elsewhere by more than rounding, estimates of larger ones are raised to the
+ * distance. The ladder ends at what agrees with the gradient, its estimate being far below what is asked or
+ * rounding above it; at what does not agree, only where rounding would hide the difference. Before an entry
+ * is called wrong, and where estimates stop shrinking, the noise of L itself is measured and counts as rounding,
+ * so that a function computed in single precision inside is held to what that can tell: from sixth differences
+ * at points 2^-23 max(1, |x|) apart around x, and 2^-20 around the first step. More than 2^-10 of the outputs
+ * is no noise, but a kink or a pole.
  * Blocks of more than options.entry_limit entries are moved along random directions instead, each
- * entry by u step with its own u ~ N(0,1), and the sum of analytic gradient times movement is
+ * entry by u max(1, |x|) h with its own u ~ N(0,1), and the sum of analytic gradient times movement is
  * compared.
  *
- * The error of an entry is |analytic - numeric| / (largest |numeric| of its block). A block passes
- * when both are finite and the error is at most options.relative_tolerance everywhere.
+ * A block passes when everywhere |analytic - numeric| is at most MHA_GRADCHECK_ESTIMATES times the estimate, or
+ * at most MHA_GRADCHECK_SHARE of the largest |numeric| of the block.
  *
  * Where the case has the function of complex numbers too (forward_complex), each derivative is computed a
  * second time by the complex step, Im L(x + i 2^-100) / 2^-100 (complex.h), and must also agree with it to
  * options.complex_tolerance of the block's largest: nothing is subtracted, so it has all its digits.
  *
- * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says
- * so (zero_expected), and then only when no entry, analytic or numeric, is larger than
- * options.absolute_tolerance. Where nobody says so, zero everywhere means that no entry is larger
- * than options.absolute_tolerance * min(1, sum |r y|): the right gradient of tiny outputs is itself
- * tiny, and is still compared relatively.
+ * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says so
+ * (zero_expected), and fails where that is said and is not so. Zero is what is at most MHA_GRADCHECK_ESTIMATES
+ * times the estimate, or 2^-42 sum |r y| / max(1, |x|), rounding alone.
  *
  * Backward is called on gradients of zero. When the blocks have been checked, forward is called once more
  * and backward three times: outputs and gradients must repeat to the bit, a second backward must double
  * the gradients, and output gradients of zero must leave them zero. Gradients are left as the first call
  * made them.
  *
- * Everything is double: in float the rounding of L alone would be as large as real mistakes. */
+ * Everything is double: in float the rounding of L alone would be as large as real mistakes.
+ *
+ * A whole program, which checks a layer normalisation by rows:
+ *
+ *     #include <complex.h>
+ *     #include <math.h>
+ *     #include <stdio.h>
+ *
+ *     #include <mha/gradcheck.h>
+ *
+ *     enum { ROWS = 3, N = 4 };
+ *     static double x[ROWS * N], gain[N], bias[N], y[ROWS * N];
+ *     static double dx[ROWS * N], dgain[N], dbias[N], dy[ROWS * N];
+ *
+ *     static double normalise(double n[N], const double *row) {
+ *         double mean = 0.0, variance = 0.0;
+ *         for (int j = 0; j < N; j++) mean += row[j] / N;
+ *         for (int j = 0; j < N; j++) variance += (row[j] - mean) * (row[j] - mean) / N;
+ *         for (int j = 0; j < N; j++) n[j] = (row[j] - mean) / sqrt(variance + 1e-5);
+ *         return sqrt(variance + 1e-5);
+ *     }
+ *
+ *     static bool forward(void *context) {
+ *         (void)context;
+ *         for (int i = 0; i < ROWS * N; i += N) {
+ *             double n[N];
+ *             normalise(n, x + i);
+ *             for (int j = 0; j < N; j++) y[i + j] = n[j] * gain[j] + bias[j];
+ *         }
+ *         return true;
+ *     }
+ *
+ *     static bool backward(void *context) {
+ *         (void)context;
+ *         for (int i = 0; i < ROWS * N; i += N) {
+ *             double n[N], mean = 0.0, along = 0.0;
+ *             const double deviation = normalise(n, x + i);
+ *             for (int j = 0; j < N; j++) {
+ *                 dgain[j] += dy[i + j] * n[j];
+ *                 dbias[j] += dy[i + j];
+ *                 mean += dy[i + j] * gain[j] / N;
+ *                 along += dy[i + j] * gain[j] * n[j] / N;
+ *             }
+ *             for (int j = 0; j < N; j++)
+ *                 dx[i + j] += (dy[i + j] * gain[j] - mean - along * n[j]) / deviation;
+ *         }
+ *         return true;
+ *     }
+ *
+ *     static bool forward_complex(void *context, mha_complex *const *out, const mha_complex *const *in) {
+ *         (void)context;
+ *         for (int i = 0; i < ROWS * N; i += N) {
+ *             const mha_complex *row = in[0] + i;
+ *             mha_complex mean = 0.0, variance = 0.0;
+ *             for (int j = 0; j < N; j++) mean += row[j] / N;
+ *             for (int j = 0; j < N; j++) variance += (row[j] - mean) * (row[j] - mean) / N;
+ *             for (int j = 0; j < N; j++)
+ *                 out[0][i + j] = (row[j] - mean) / csqrt(variance + 1e-5) * in[1][j] + in[2][j];
+ *         }
+ *         return true;
+ *     }
+ *
+ *     int main(void) {
+ *         for (int i = 0; i < ROWS * N; i++) x[i] = sin(1.0 + i * i);
+ *         for (int j = 0; j < N; j++) gain[j] = 1.0 + 0.5 * j;
+ *         const mha_gradcheck_block blocks[] = {{"x", x, dx, 2, {ROWS, N}, false},
+ *             {"gain", gain, dgain, 1, {N}, false}, {"bias", bias, dbias, 1, {N}, false}};
+ *         const mha_gradcheck_output output = {"y", y, dy, ROWS * N, NULL};
+ *         const mha_gradcheck_case subject = {
+ *             NULL, forward, backward, blocks, 3, &output, 1, forward_complex};
+ *         const mha_gradcheck_options options = mha_gradcheck_defaults();
+ *         mha_gradcheck_report reports[3];
+ *         if (mha_gradcheck_run(reports, &subject, &options, NULL) != MHA_OK) return 1;
+ *         int failed = 0;
+ *         for (int b = 0; b < 3; b++) {
+ *             printf("%-4s %s\n", blocks[b].name, mha_gradcheck_verdict_text(reports[b].verdict));
+ *             failed = failed || reports[b].verdict != MHA_GRADCHECK_PASS;
+ *         }
+ *         return failed;
+ *     } */
 #ifndef MHA_GRADCHECK_H
 #define MHA_GRADCHECK_H
 
@@ -43,7 +133,8 @@
 
 MHA_DECLARATIONS_BEGIN
 
-enum { MHA_GRADCHECK_RANK = 4 };
+enum { MHA_GRADCHECK_RANK = 4, MHA_GRADCHECK_ESTIMATES = 30 };
+#define MHA_GRADCHECK_SHARE 1e-10
 
 /* One block of inputs. The arrays belong to the caller. */
 typedef struct mha_gradcheck_block {
@@ -82,21 +173,30 @@ typedef struct mha_gradcheck_case {
         void *context, mha_complex *const *outputs, const mha_complex *const *blocks);
 } mha_gradcheck_case;
 
+/* What was compared in one block: its entries in their order, or directions. */
+typedef struct mha_gradcheck_derivatives {
+    size_t block;
+    bool directional;
+    size_t count;
+    const double *analytic, *numeric, *estimate; /* (count) */
+    const double *complex_step;                  /* (count), or NULL without forward_complex */
+} mha_gradcheck_derivatives;
+
 typedef struct mha_gradcheck_options {
-    double step;               /* 2^-52 to 1 */
-    double relative_tolerance; /* finite, not negative */
-    double absolute_tolerance; /* likewise */
-    double complex_tolerance;  /* likewise */
-    uint64_t seed;             /* r and directions come from default_rng([seed, 6]) */
-    size_t entry_limit;        /* blocks with more entries are checked along directions */
-    size_t directions;         /* for each of those blocks; none is MHA_GRADCHECK_EMPTY */
+    double complex_tolerance; /* finite, not negative */
+    uint64_t seed;            /* r and directions come from default_rng([seed, 6]) */
+    size_t entry_limit;       /* blocks with more entries are checked along directions */
+    size_t directions;        /* for each of those blocks; none is MHA_GRADCHECK_EMPTY */
+    /* Is shown each block whose derivatives were all finite, or NULL. */
+    void (*observe)(void *observer, const mha_gradcheck_derivatives *derivatives);
+    void *observer;
 } mha_gradcheck_options;
 
-/* step 1e-5, tolerances 1e-6, 1e-9 and 1e-12, seed 0, limit 4096 entries, 4 directions */
+/* tolerance 1e-12, seed 0, limit 4096 entries, 4 directions, no observer */
 mha_gradcheck_options mha_gradcheck_defaults(void);
 
 /* PASS, or the reason why not:
- *   WRONG        an entry is off by more than the tolerance
+ *   WRONG        an entry is off by more than is allowed
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
  *   NOT_ZERO     it was declared zero, and is not
@@ -143,10 +243,13 @@ typedef struct mha_gradcheck_report {
     size_t checked;                   /* entries, or directions, that were compared */
     size_t index[MHA_GRADCHECK_RANK]; /* of the entry; 0 in axes beyond the rank */
     double analytic, numeric;
+    double estimate;     /* of the error of numeric */
     double complex_step; /* NaN without forward_complex, and where it was not called */
-    /* Relative to the largest |numeric| of the block; where zero was declared or found, the largest
-     * |analytic|, |numeric| or |complex_step| itself. NaN if a number is not finite. */
+    /* Largest |analytic - numeric| of the block, relative to its largest |numeric|; where zero was declared
+     * or found, the largest |analytic|, |numeric| or |complex_step| itself. NaN if a number is not finite. */
     double error;
+    double
+        margin; /* largest |analytic - numeric|, or number that should be zero, in units of what is allowed */
     /* Of the complex step, relative to its own largest in the block; NaN without, and where zero was
      * declared or found. */
     double complex_error;
@@ -157,6 +260,30 @@ typedef struct mha_gradcheck_report {
  * without blocks, say), and then nothing was called or written. Arrays must not overlap. The
  * outputs are left as the last forward wrote them. */
 mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
+    const mha_gradcheck_options *options, mha_error *error);
+
+/* A test by Taylor's theorem: along a direction u over all blocks at once, entries moved by u max(1, |x|) h,
+ *   remainder(h) = |L(x + h u) - L(x) - h sum gradient * u|
+ * shrinks as h^2 for the right gradient and as h for a wrong one. The larger of the remainders at h and -h
+ * is taken, so that no odd power can cancel. Independent of mha_gradcheck_run, and of every step:
+ * a slope is read off, not a distance. */
+enum { MHA_GRADCHECK_TAYLOR_STEPS = 44 };
+
+typedef struct mha_gradcheck_taylor {
+    /* log2(remainder(h) / remainder(h / 2)) for the least h at which the remainder is 256 times the rounding
+     * of L; of options.directions directions the least one. Infinity where the remainder is rounding at
+     * every step, as of a function that is linear in all blocks together. NaN when a call failed, or an output
+     * or gradient was not finite, or there is nothing to move. */
+    double order;
+    /* The steps of that direction, h = 2^-3, 2^-4, ... where L was finite, and how much of the remainder
+     * may be rounding. */
+    size_t count;
+    double step[MHA_GRADCHECK_TAYLOR_STEPS], remainder[MHA_GRADCHECK_TAYLOR_STEPS],
+        rounding[MHA_GRADCHECK_TAYLOR_STEPS];
+} mha_gradcheck_taylor;
+
+/* Refuses what mha_gradcheck_run refuses; gradients are left as backward made them. */
+mha_status mha_gradcheck_taylor_run(mha_gradcheck_taylor *taylor, const mha_gradcheck_case *subject,
     const mha_gradcheck_options *options, mha_error *error);
 
 MHA_DECLARATIONS_END

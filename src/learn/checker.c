@@ -1,8 +1,7 @@
 #include "learn/checker.h"
 
-#include <complex.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/size.h"
@@ -80,81 +79,92 @@ static bool make_kept_room(checker *check, size_t outputs) {
     return true;
 }
 
-mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_error *error) {
+static bool make_compared_room(checker *check, size_t compared) {
     size_t bytes;
-    if (size_multiply(&bytes, outputs, sizeof(term))) {
+    if (size_multiply(&bytes, compared, 4 * sizeof(double))) {
+        check->analytic = memory_allocate(bytes);
+    }
+    if (check->analytic == NULL) {
+        return false;
+    }
+    check->numeric = check->analytic + compared;
+    check->estimate = check->numeric + compared;
+    check->complex_step = check->estimate + compared;
+    return true;
+}
+
+mha_status checker_begin(checker *check, const checker_room *room, mha_error *error) {
+    size_t bytes;
+    if (size_multiply(&bytes, room->outputs, sizeof(term))) {
         check->terms = memory_allocate(bytes);
     }
-    if (size_multiply(&bytes, moved, 2 * sizeof(double))) {
+    if (size_multiply(&bytes, room->moved, 2 * sizeof(double))) {
         check->kept = memory_allocate(bytes);
     }
     const bool wanted = check->subject->forward_complex != NULL;
-    if (check->terms == NULL || check->kept == NULL || !make_kept_room(check, outputs) ||
-        (wanted && !make_complex_room(check, outputs))) {
+    if (check->terms == NULL || check->kept == NULL || !make_compared_room(check, room->compared) ||
+        !make_kept_room(check, room->outputs) ||
+        (wanted && !make_complex_room(check, room->outputs))) {
         return mha_fail(error, MHA_ERROR_MEMORY,
-            "not enough memory to move %zu entries at once and compare %zu outputs", moved,
-            outputs);
+            "not enough memory to move %zu entries at once and compare %zu outputs", room->moved,
+            room->outputs);
     }
-    check->moves = check->kept + moved;
+    check->weights = check->kept + room->moved;
+    mha_rng_seed(&check->rng, (const uint64_t[]){check->options->seed, 6}, 2);
     return MHA_OK;
 }
 
 void checker_free(checker *check) {
     free(check->terms);
     free(check->kept);
+    free(check->analytic);
     free(check->values);
     free(check->complex_numbers);
     free(check->complex_blocks);
     free(check->complex_outputs);
 }
 
-double moved_weight(const checker *check, size_t i, double unit) {
-    return ((check->kept[i] + check->moves[i]) - (check->kept[i] - check->moves[i])) / unit;
+/* Draws r, gives it to backward as d(L)/d(outputs), and gathers the terms of L. false: one of them
+ * is not finite. */
+static bool draw_output_gradients(checker *check) {
+    bool finite = true;
+    for (size_t o = 0; o < check->subject->output_count; o++) {
+        const mha_gradcheck_output *output = &check->subject->outputs[o];
+        for (size_t i = 0; i < output->count; i++) {
+            const double r = output->gradient[i] = mha_rng_normal(&check->rng);
+            if (output->excluded != NULL && output->excluded[i]) {
+                continue;
+            }
+            check->terms[check->term_count++] = (term){.output = o,
+                .entry = i,
+                .value = &output->values[i],
+                .r = r,
+                .first = output->values[i]};
+            check->magnitude += fabs(r * output->values[i]);
+            finite = finite && isfinite(output->values[i]);
+        }
+    }
+    return finite;
 }
 
-/* Subtracting term by term keeps the rounding of outputs that do not move out of the sum. */
-bool difference_along(double *change, double *x, size_t count, checker *check) {
+mha_gradcheck_verdict checker_evaluate(checker *check) {
     const mha_gradcheck_case *subject = check->subject;
-    memcpy(check->kept, x, count * sizeof *x);
-    for (size_t i = 0; i < count; i++) {
-        x[i] = check->kept[i] + check->moves[i];
+    if (!subject->forward(subject->context)) {
+        return MHA_GRADCHECK_CALL_FAILED;
     }
-    bool done = subject->forward(subject->context);
-    for (size_t t = 0; t < check->term_count; t++) {
-        check->terms[t].ahead = *check->terms[t].value;
+    if (!draw_output_gradients(check)) {
+        return MHA_GRADCHECK_NOT_FINITE;
     }
-    for (size_t i = 0; i < count; i++) {
-        x[i] = check->kept[i] - check->moves[i];
+    for (size_t b = 0; b < subject->block_count; b++) {
+        const mha_gradcheck_block *block = &subject->blocks[b];
+        const size_t count = checker_entries(block);
+        for (size_t i = 0; i < count; i++) {
+            block->gradient[i] = 0.0;
+        }
     }
-    done = done && subject->forward(subject->context);
-    memcpy(x, check->kept, count * sizeof *x);
-    *change = 0.0;
-    for (size_t t = 0; t < check->term_count; t++) {
-        *change += check->terms[t].r * (check->terms[t].ahead - *check->terms[t].value);
-    }
-    return done;
+    return subject->backward(subject->context) ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_CALL_FAILED;
 }
 
-/* Its square is far below the rounding of anything, and it is a power of two. */
-#define COMPLEX_STEP 0x1p-100
-
-bool complex_step_along(
-    double *derivative, size_t b, size_t first, size_t count, double unit, checker *check) {
-    const mha_gradcheck_case *subject = check->subject;
-    mha_complex *const x = check->complex_blocks[b] + first;
-    for (size_t i = 0; i < count; i++) {
-        x[i] += moved_weight(check, i, unit) * COMPLEX_STEP * (mha_complex)I;
-    }
-    const bool done = subject->forward_complex(subject->context, check->complex_outputs,
-        (const mha_complex *const *)check->complex_blocks);
-    for (size_t i = 0; i < count; i++) {
-        x[i] = creal(x[i]);
-    }
-    *derivative = 0.0;
-    for (size_t t = 0; done && t < check->term_count; t++) {
-        const term *at = &check->terms[t];
-        *derivative +=
-            at->r * (cimag(check->complex_outputs[at->output][at->entry]) / COMPLEX_STEP);
-    }
-    return done;
+double checker_zero(const checker *check, double x) {
+    return 0x1p-42 * check->magnitude / fmax(1.0, fabs(x));
 }

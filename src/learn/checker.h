@@ -7,14 +7,15 @@
 
 #define checker_count_entries   mha_checker_count_entries
 #define checker_check_arguments mha_checker_check_arguments
+#define checker_begin           mha_checker_begin
+#define checker_evaluate        mha_checker_evaluate
 #define checker_record          mha_checker_record
+#define checker_zero            mha_checker_zero
 #define keep_values             mha_checker_keep_values
 #define values_changed          mha_checker_values_changed
 #define check_invariants        mha_checker_check_invariants
-#define checker_make_room       mha_checker_make_room
 #define checker_free            mha_checker_free
-#define moved_weight            mha_moved_weight
-#define difference_along        mha_difference_along
+#define extrapolate_difference  mha_extrapolate_difference
 #define complex_step_along      mha_complex_step_along
 
 /* One output that counts. */
@@ -26,6 +27,13 @@ typedef struct term {
     double ahead; /* and at x + step */
 } term;
 
+/* What a check needs room for. */
+typedef struct checker_room {
+    size_t outputs;  /* numbers in all of them */
+    size_t moved;    /* most entries that are moved at once */
+    size_t compared; /* most derivatives of a block */
+} checker_room;
+
 /* What a check keeps beside the caller's arrays. */
 typedef struct checker {
     const mha_gradcheck_case *subject;
@@ -35,7 +43,9 @@ typedef struct checker {
     size_t term_count;
     double magnitude; /* sum of |r y| */
     double *kept;     /* (most entries that are moved at once): their values */
-    double *moves;    /* likewise: the steps they are moved by */
+    double *weights;  /* likewise: how far they move, in units of the step */
+    /* (most derivatives of a block) */
+    double *analytic, *numeric, *estimate, *complex_step;
     /* Of all blocks, one behind the other: their values, and what backward left on zeros. */
     double *values, *gradients;
     double *output_gradients; /* of all outputs */
@@ -54,19 +64,23 @@ static inline size_t checker_entries(const mha_gradcheck_block *block) {
     return count;
 }
 
-/* Refuses what cannot be checked. *outputs: numbers in all of them; *moved: most entries that are moved at
- * once. */
-mha_status checker_check_arguments(size_t *outputs, size_t *moved,
-    const mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
-    const mha_gradcheck_options *options, mha_error *error);
+/* Refuses what cannot be checked. */
+mha_status checker_check_arguments(checker_room *room, const void *reports,
+    const mha_gradcheck_case *subject, const mha_gradcheck_options *options, mha_error *error);
 
-/* outputs: numbers in all of them. moved: most entries that are moved at once. On failure too
- * checker_free is to be called. */
-mha_status checker_make_room(checker *check, size_t outputs, size_t moved, mha_error *error);
+/* Takes memory and seeds the generator. On failure too checker_free is to be called. */
+mha_status checker_begin(checker *check, const checker_room *room, mha_error *error);
 void checker_free(checker *check);
+
+/* Calls forward, draws r, gathers the terms of L, and calls backward on gradients of zero. Anything but
+ * PASS holds for every block. */
+mha_gradcheck_verdict checker_evaluate(checker *check);
 
 /* report->index of an entry. */
 void checker_record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry);
+
+/* The largest derivative by x that is rounding alone. */
+double checker_zero(const checker *check, double x);
 
 /* Keeps the values of all blocks; whether the function changed some since, which are then put back, and every
  * block is called INPUTS_CHANGED. */
@@ -77,19 +91,21 @@ bool values_changed(mha_gradcheck_report *reports, const checker *check);
  * NOT_REPEATED, NOT_ADDED and NOT_LINEAR. Gradients are then what the first call made them. */
 void check_invariants(mha_gradcheck_report *reports, checker *check);
 
-/* The derivatives of L along check->moves, which belong to `count` entries of x from x[0] on, entry i counting
- * moved_weight(check, i, unit). */
+/* The derivatives of L along check->weights, which belong to entries first .. first + count - 1 of block b. */
 
-/* After the difference: the distance that entry i really had, in units. */
-double moved_weight(const checker *check, size_t i, double unit);
+typedef enum derivative_status {
+    DERIVATIVE_FOUND,
+    DERIVATIVE_NOT_FINITE,
+    DERIVATIVE_CALL_FAILED
+} derivative_status;
 
-/* *change = L(x + moves) - L(x - moves); x is put back to the same bits. false: forward failed, and *change
- * says nothing. */
-bool difference_along(double *change, double *x, size_t count, checker *check);
+/* *numeric by differences on a ladder of steps from 2^-4 * scale down, and *estimate of its error; an estimate
+ * of at most `enough` of what agrees with the gradient ends the ladder. x is put back to the same bits. */
+derivative_status extrapolate_difference(double *numeric, double *estimate, size_t b, size_t first,
+    size_t count, double scale, double enough, checker *check);
 
-/* *derivative by the complex step, for entries first .. first + count - 1 of block b, each by its moved
- * weight. false: forward_complex failed. */
-bool complex_step_along(
-    double *derivative, size_t b, size_t first, size_t count, double unit, checker *check);
+/* *derivative by the complex step. */
+derivative_status complex_step_along(
+    double *derivative, size_t b, size_t first, size_t count, checker *check);
 
 #endif

@@ -19,64 +19,8 @@ const char *mha_gradcheck_verdict_text(mha_gradcheck_verdict verdict) {
 }
 
 mha_gradcheck_options mha_gradcheck_defaults(void) {
-    return (mha_gradcheck_options){.step = 1e-5,
-        .relative_tolerance = 1e-6,
-        .absolute_tolerance = 1e-9,
-        .complex_tolerance = 1e-12,
-        .entry_limit = 4096,
-        .directions = 4};
-}
-
-/* What the entries, or directions, of one block have shown so far. */
-typedef struct tally {
-    double worst; /* largest share of a tolerance that an entry takes, before the block's size */
-    double worst_numeric;   /* largest distance between analytic and numeric */
-    double worst_complex;   /* likewise, of the complex step; NaN without */
-    double largest;         /* largest |analytic|, |numeric| or |complex step| */
-    double largest_numeric; /* largest |numeric| */
-    double largest_complex; /* largest |complex step| */
-} tally;
-
-/* Draws r, gives it to backward as d(L)/d(outputs), and gathers the terms of L. false: one of them
- * is not finite. */
-static bool draw_output_gradients(checker *check) {
-    bool finite = true;
-    for (size_t o = 0; o < check->subject->output_count; o++) {
-        const mha_gradcheck_output *output = &check->subject->outputs[o];
-        for (size_t i = 0; i < output->count; i++) {
-            const double r = output->gradient[i] = mha_rng_normal(&check->rng);
-            if (output->excluded != NULL && output->excluded[i]) {
-                continue;
-            }
-            check->terms[check->term_count++] = (term){.output = o,
-                .entry = i,
-                .value = &output->values[i],
-                .r = r,
-                .first = output->values[i]};
-            check->magnitude += fabs(r * output->values[i]);
-            finite = finite && isfinite(output->values[i]);
-        }
-    }
-    return finite;
-}
-
-/* Evaluates the analytic gradients. Anything but PASS holds for every block. */
-static mha_gradcheck_verdict evaluate_gradients(checker *check) {
-    const mha_gradcheck_case *subject = check->subject;
-    if (!subject->forward(subject->context)) {
-        return MHA_GRADCHECK_CALL_FAILED;
-    }
-    if (!draw_output_gradients(check)) {
-        return MHA_GRADCHECK_NOT_FINITE;
-    }
-    for (size_t b = 0; b < subject->block_count; b++) {
-        const mha_gradcheck_block *block = &subject->blocks[b];
-        const size_t count = checker_entries(block);
-        for (size_t i = 0; i < count; i++) {
-            block->gradient[i] = 0.0;
-        }
-    }
-    return subject->backward(subject->context) ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_CALL_FAILED;
+    return (mha_gradcheck_options){
+        .complex_tolerance = 1e-12, .entry_limit = 4096, .directions = 4};
 }
 
 static void record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry,
@@ -87,76 +31,13 @@ static void record(mha_gradcheck_report *report, const mha_gradcheck_block *bloc
     report->complex_step = complex_step;
 }
 
-/* What is compared, and how far apart it is. */
-typedef struct comparison {
-    double analytic, numeric, complex_step; /* the last is NaN where there is none */
-    double numeric_distance, complex_distance;
-} comparison;
-
-static comparison compared(double analytic, double numeric, double complex_step, bool zero) {
-    const double to_numeric = fabs(analytic - numeric), size = fmax(fabs(analytic), fabs(numeric));
-    const double to_complex = fabs(analytic - complex_step);
-    return (comparison){analytic, numeric, complex_step, zero ? size : to_numeric,
-        zero ? fabs(complex_step) : to_complex};
-}
-
-/* At a tolerance of zero the larger distance still has the larger share. */
-static double share(double distance, double tolerance) {
-    return distance / fmax(tolerance, 1e-100);
-}
-
-static void see(tally *seen, const comparison *of) {
-    seen->worst_numeric = fmax(seen->worst_numeric, of->numeric_distance);
-    seen->worst_complex = fmax(seen->worst_complex, of->complex_distance);
-    seen->largest = fmax(seen->largest, fmax(fabs(of->analytic), fabs(of->numeric)));
-    seen->largest = fmax(seen->largest, fabs(of->complex_step));
-    seen->largest_numeric = fmax(seen->largest_numeric, fabs(of->numeric));
-    seen->largest_complex = fmax(seen->largest_complex, fabs(of->complex_step));
-}
-
-/* Compares along the direction of check->moves, which has `count` entries from `first` on, and
- * records it when it is the worst so far. false: the verdict is settled. */
-static bool compare(mha_gradcheck_report *report, tally *seen, checker *check, size_t b,
-    size_t first, size_t count) {
-    const mha_gradcheck_block *block = &check->subject->blocks[b];
-    const mha_gradcheck_options *options = check->options;
-    double change, analytic = 0.0, complex_step = (double)NAN;
-    bool done = difference_along(&change, block->values + first, count, check);
-    const double unit = report->directional ? 2.0 * options->step : moved_weight(check, 0, 1.0);
-    const double numeric = done ? change / unit : (double)NAN;
-    for (size_t i = 0; i < count; i++) {
-        analytic += block->gradient[first + i] * moved_weight(check, i, unit);
-    }
-    const bool stepped = done && check->subject->forward_complex != NULL;
-    if (stepped) {
-        done = complex_step_along(&complex_step, b, first, count, unit, check);
-        complex_step = done ? complex_step : (double)NAN;
-    }
-    const bool finite =
-        done && isfinite(analytic) && isfinite(numeric) && (!stepped || isfinite(complex_step));
-    const comparison of = compared(analytic, numeric, complex_step, block->zero_expected);
-    const double worst = fmax(share(of.numeric_distance, options->relative_tolerance),
-        share(of.complex_distance, options->complex_tolerance));
-    if (!finite || worst > seen->worst) {
-        record(report, block, first, analytic, numeric, complex_step);
-    }
-    if (!finite) {
-        report->verdict = done ? MHA_GRADCHECK_NOT_FINITE : MHA_GRADCHECK_CALL_FAILED;
-        return false;
-    }
-    report->checked++;
-    seen->worst = fmax(seen->worst, worst);
-    see(seen, &of);
-    return true;
-}
-
-/* Directions would blur which entry is NaN and let a small one pass for zero. This looks at the
- * analytic entries themselves. */
+/* The analytic entries of a block that is checked along directions; false: they settle the verdict.
+ * A sum over a block does not say which entry is NaN and let a small one pass for zero. */
 static bool check_analytic_entries(mha_gradcheck_report *report, const checker *check,
     const mha_gradcheck_block *block, size_t count) {
-    const double most = block->zero_expected ? check->options->absolute_tolerance : DBL_MAX;
     for (size_t i = 0; i < count; i++) {
         const double analytic = block->gradient[i];
+        const double most = block->zero_expected ? checker_zero(check, block->values[i]) : DBL_MAX;
         if (!(fabs(analytic) <= most)) {
             report->verdict =
                 isfinite(analytic) ? MHA_GRADCHECK_NOT_ZERO : MHA_GRADCHECK_NOT_FINITE;
@@ -167,81 +48,229 @@ static bool check_analytic_entries(mha_gradcheck_report *report, const checker *
     return true;
 }
 
-/* The verdict on a block whose comparisons are all finite. */
-static void judge(mha_gradcheck_report *report, const tally *seen, const checker *check,
-    const mha_gradcheck_block *block) {
-    const mha_gradcheck_options *options = check->options;
-    const double zero = options->absolute_tolerance * fmin(1.0, check->magnitude);
+/* Where the ladder may end: far below what is asked of an entry, or of a direction of norm `norm`. */
+static double enough_of(const mha_gradcheck_block *block, size_t count, double norm) {
+    double largest = 0.0, squares = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double gradient = isfinite(block->gradient[i]) ? block->gradient[i] : 0.0;
+        largest = fmax(largest, fabs(gradient));
+        squares += gradient * gradient;
+    }
+    return 0.1 * MHA_GRADCHECK_SHARE *
+           (norm > 0.0 ? norm * sqrt(squares / (double)count) : largest);
+}
+
+/* Derivative n, along check->weights; false: it settles the verdict. */
+static bool derive(mha_gradcheck_report *report, checker *check, size_t b, size_t n, size_t first,
+    size_t count, double scale, double enough) {
+    const mha_gradcheck_block *block = &check->subject->blocks[b];
+    double analytic = 0.0, numeric = (double)NAN, complex_step = (double)NAN;
+    for (size_t i = 0; i < count; i++) {
+        analytic += block->gradient[first + i] * check->weights[i];
+    }
+    derivative_status status = extrapolate_difference(
+        &numeric, &check->estimate[n], b, first, count, scale, enough, check);
+    if (status == DERIVATIVE_FOUND && check->subject->forward_complex != NULL) {
+        status = complex_step_along(&complex_step, b, first, count, check);
+    }
+    check->analytic[n] = analytic;
+    check->numeric[n] = numeric;
+    check->complex_step[n] = complex_step;
+    if (status == DERIVATIVE_FOUND && isfinite(analytic)) {
+        report->checked++;
+        return true;
+    }
+    report->verdict =
+        status == DERIVATIVE_CALL_FAILED ? MHA_GRADCHECK_CALL_FAILED : MHA_GRADCHECK_NOT_FINITE;
+    record(report, block, first, analytic, numeric, complex_step);
+    return false;
+}
+
+static bool derive_entries(mha_gradcheck_report *report, checker *check, size_t b, size_t count) {
+    const mha_gradcheck_block *block = &check->subject->blocks[b];
+    const double enough = enough_of(block, count, 0.0);
+    bool done = true;
+    for (size_t i = 0; i < count && done; i++) {
+        check->weights[0] = 1.0;
+        done = derive(report, check, b, i, i, 1, fmax(1.0, fabs(block->values[i])), enough);
+    }
+    return done;
+}
+
+static bool derive_directions(
+    mha_gradcheck_report *report, checker *check, size_t b, size_t count) {
+    const mha_gradcheck_block *block = &check->subject->blocks[b];
+    bool done = true;
+    report->directional = true;
+    for (size_t n = 0; n < check->options->directions && done; n++) {
+        double squares = 0.0;
+        for (size_t i = 0; i < count; i++) {
+            const double scale = fmax(1.0, fabs(block->values[i]));
+            check->weights[i] = scale * mha_rng_normal(&check->rng);
+            squares += check->weights[i] * check->weights[i];
+        }
+        done = derive(report, check, b, n, 0, count, 1.0, enough_of(block, count, sqrt(squares)));
+    }
+    return done;
+}
+
+/* Largest absolute values in a block, and what of it is zero. */
+typedef struct tally {
+    double analytic, numeric, complex_step; /* the last is 0 without */
+    double distance, complex_distance;      /* from the analytic ones */
+} tally;
+
+static tally tally_of(const checker *check, size_t count) {
+    tally of = {0.0, 0.0, 0.0, 0.0, 0.0};
+    for (size_t n = 0; n < count; n++) {
+        const double analytic = check->analytic[n];
+        of.analytic = fmax(of.analytic, fabs(analytic));
+        of.numeric = fmax(of.numeric, fabs(check->numeric[n]));
+        of.complex_step = fmax(of.complex_step, fabs(check->complex_step[n]));
+        of.distance = fmax(of.distance, fabs(analytic - check->numeric[n]));
+        of.complex_distance = fmax(of.complex_distance, fabs(analytic - check->complex_step[n]));
+    }
+    return of;
+}
+
+/* How many times what is allowed a distance is; nothing is none. */
+static double share(double distance, double allowed) {
+    return distance > 0.0 ? distance / allowed : 0.0;
+}
+
+/* What derivative n has to be zero by. */
+static double zero_of(
+    const mha_gradcheck_report *report, const checker *check, size_t b, size_t n) {
+    const mha_gradcheck_block *block = &check->subject->blocks[b];
+    const double rounding = report->directional
+                                ? checker_zero(check, 1.0) * sqrt((double)checker_entries(block))
+                                : checker_zero(check, block->values[n]);
+    return fmax(MHA_GRADCHECK_ESTIMATES * check->estimate[n], rounding);
+}
+
+/* Records derivative n of the report. */
+static void record_derivative(
+    mha_gradcheck_report *report, const checker *check, size_t b, size_t n) {
+    record(report, &check->subject->blocks[b], report->directional ? 0 : n, check->analytic[n],
+        check->numeric[n], check->complex_step[n]);
+    report->estimate = check->estimate[n];
+}
+
+/* Records the derivative that is farthest from zero, in units of what may be rounding. */
+static void measure_zeros(mha_gradcheck_report *report, const checker *check, size_t b) {
+    report->margin = -1.0;
+    for (size_t n = 0; n < report->checked; n++) {
+        const double complex_step = check->complex_step[n];
+        double size = fmax(fabs(check->analytic[n]), fabs(check->numeric[n]));
+        size = fmax(size, fabs(complex_step));
+        const double margin = share(size, zero_of(report, check, b, n));
+        if (margin > report->margin) {
+            report->margin = margin;
+            record_derivative(report, check, b, n);
+        }
+    }
+}
+
+/* Records the derivative whose two ways are farthest apart, in units of what is allowed. */
+static void measure_distances(
+    mha_gradcheck_report *report, const tally *seen, const checker *check, size_t b) {
+    const double complex_allowed = check->options->complex_tolerance * seen->complex_step;
+    double worst = -1.0;
+    report->margin = 0.0;
+    for (size_t n = 0; n < report->checked; n++) {
+        const double allowed =
+            fmax(MHA_GRADCHECK_ESTIMATES * check->estimate[n], MHA_GRADCHECK_SHARE * seen->numeric);
+        const double margin = share(fabs(check->analytic[n] - check->numeric[n]), allowed);
+        const double by_complex =
+            share(fabs(check->analytic[n] - check->complex_step[n]), complex_allowed);
+        report->margin = fmax(report->margin, margin);
+        if (fmax(margin, by_complex) > worst) {
+            worst = fmax(margin, by_complex);
+            record_derivative(report, check, b, n);
+        }
+    }
+    report->error = seen->distance / seen->numeric;
+    if (check->subject->forward_complex != NULL) {
+        report->complex_error = seen->complex_distance / seen->complex_step;
+    }
+    report->verdict = worst <= 1.0 ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_WRONG;
+}
+
+/* The verdict on a block whose derivatives are all finite. */
+static void judge(mha_gradcheck_report *report, const checker *check, size_t b) {
     if (report->checked == 0 || check->term_count == 0) {
         report->verdict = MHA_GRADCHECK_EMPTY;
         return;
     }
-    report->error = seen->largest;
-    if (block->zero_expected) {
-        report->verdict = seen->largest <= options->absolute_tolerance ? MHA_GRADCHECK_PASS
-                                                                       : MHA_GRADCHECK_NOT_ZERO;
-    } else if (seen->largest <= zero) {
-        report->verdict = MHA_GRADCHECK_ALL_ZERO;
+    const bool expected = check->subject->blocks[b].zero_expected;
+    const tally seen = tally_of(check, report->checked);
+    measure_zeros(report, check, b);
+    if (report->margin <= 1.0 || expected) {
+        const bool zero = report->margin <= 1.0;
+        report->error = fmax(seen.analytic, fmax(seen.numeric, seen.complex_step));
+        report->verdict = zero && expected ? MHA_GRADCHECK_PASS
+                          : expected       ? MHA_GRADCHECK_NOT_ZERO
+                                           : MHA_GRADCHECK_ALL_ZERO;
     } else {
-        report->error = seen->worst_numeric / seen->largest_numeric;
-        report->complex_error = seen->worst_complex / seen->largest_complex;
-        const bool right = report->error <= options->relative_tolerance &&
-                           !(report->complex_error > options->complex_tolerance);
-        report->verdict = right ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_WRONG;
+        measure_distances(report, &seen, check, b);
     }
 }
 
 static void check_block(mha_gradcheck_report *report, checker *check, size_t b) {
     const mha_gradcheck_block *block = &check->subject->blocks[b];
     const mha_gradcheck_options *options = check->options;
-    tally seen = {.worst = -1.0, .worst_complex = (double)NAN, .largest_complex = (double)NAN};
     const size_t count = checker_entries(block);
     const bool large = count > options->entry_limit;
     if (large && !check_analytic_entries(report, check, block, count)) {
         return;
     }
-    report->directional = large;
-    const size_t moved = large ? count : 1;
-    for (size_t n = 0; n < (large ? options->directions : count); n++) {
-        const size_t first = large ? 0 : n;
-        for (size_t i = 0; i < moved; i++) {
-            const double step = options->step * fmax(1.0, fabs(block->values[first + i]));
-            check->moves[i] = large ? step * mha_rng_normal(&check->rng) : step;
-        }
-        if (!compare(report, &seen, check, b, first, moved)) {
-            return;
-        }
+    const bool done = large ? derive_directions(report, check, b, count)
+                            : derive_entries(report, check, b, count);
+    if (!done) {
+        return;
     }
-    judge(report, &seen, check, block);
+    judge(report, check, b);
+    if (options->observe != NULL) {
+        const bool complex_too = check->subject->forward_complex != NULL;
+        options->observe(options->observer,
+            &(mha_gradcheck_derivatives){b, large, report->checked, check->analytic, check->numeric,
+                check->estimate, complex_too ? check->complex_step : NULL});
+    }
+}
+
+static void start_reports(
+    mha_gradcheck_report *reports, size_t count, mha_gradcheck_verdict verdict) {
+    const double none = (double)NAN;
+    for (size_t b = 0; b < count; b++) {
+        reports[b] = (mha_gradcheck_report){.verdict = verdict,
+            .analytic = none,
+            .numeric = none,
+            .estimate = none,
+            .complex_step = none,
+            .error = none,
+            .margin = none,
+            .complex_error = none};
+    }
 }
 
 mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
     const mha_gradcheck_options *options, mha_error *error) {
     checker check = {.subject = subject, .options = options};
-    size_t outputs, moved;
-    mha_status status = checker_check_arguments(&outputs, &moved, reports, subject, options, error);
+    checker_room room;
+    mha_status status = checker_check_arguments(&room, reports, subject, options, error);
     if (status == MHA_OK) {
-        status = checker_make_room(&check, outputs, moved, error);
+        status = checker_begin(&check, &room, error);
     }
     if (status == MHA_OK) {
-        mha_rng_seed(&check.rng, (const uint64_t[]){options->seed, 6}, 2);
         keep_values(&check);
-        const mha_gradcheck_verdict verdict = evaluate_gradients(&check);
-        for (size_t b = 0; b < subject->block_count; b++) {
-            const double none = (double)NAN;
-            reports[b] = (mha_gradcheck_report){.verdict = verdict,
-                .analytic = none,
-                .numeric = none,
-                .complex_step = none,
-                .error = none,
-                .complex_error = none};
-        }
+        const mha_gradcheck_verdict verdict = checker_evaluate(&check);
+        start_reports(reports, subject->block_count, verdict);
         const bool changed = values_changed(reports, &check);
-        for (size_t b = 0; verdict == MHA_GRADCHECK_PASS && !changed && b < subject->block_count;
-             b++) {
+        const bool usable = verdict == MHA_GRADCHECK_PASS && !changed;
+        for (size_t b = 0; usable && b < subject->block_count; b++) {
             check_block(&reports[b], &check, b);
         }
-        if (verdict == MHA_GRADCHECK_PASS && !changed) {
+        if (usable) {
             check_invariants(reports, &check);
         }
     }

@@ -4,16 +4,10 @@
 #include "learn/checker.h"
 
 static mha_status check_options(const mha_gradcheck_options *options, mha_error *error) {
-    if (options->step >= DBL_EPSILON && options->step <= 1.0 &&
-        options->relative_tolerance >= 0.0 && options->relative_tolerance <= DBL_MAX &&
-        options->absolute_tolerance >= 0.0 && options->absolute_tolerance <= DBL_MAX &&
-        options->complex_tolerance >= 0.0 && options->complex_tolerance <= DBL_MAX) {
+    if (options->complex_tolerance >= 0.0 && options->complex_tolerance <= DBL_MAX) {
         return MHA_OK;
     }
-    return mha_fail(error, MHA_ERROR_ARGUMENT,
-        "step %g must be from %g to 1, relative tolerance %g, absolute tolerance %g and complex "
-        "tolerance %g from 0 to %g",
-        options->step, DBL_EPSILON, options->relative_tolerance, options->absolute_tolerance,
+    return mha_fail(error, MHA_ERROR_ARGUMENT, "complex tolerance %g must be from 0 to %g",
         options->complex_tolerance, DBL_MAX);
 }
 
@@ -21,15 +15,13 @@ static const char *name_of(const char *name) {
     return name == NULL ? "no name" : name;
 }
 
-/* *outputs: numbers in all outputs. *moved: most entries that are moved at once. */
-static mha_status check_case(size_t *outputs, size_t *moved, const mha_gradcheck_case *subject,
+static mha_status check_case(checker_room *room, const mha_gradcheck_case *subject,
     const mha_gradcheck_options *options, mha_error *error) {
-    *outputs = 0;
-    *moved = 1;
+    *room = (checker_room){.moved = 1};
     for (size_t o = 0; o < subject->output_count; o++) {
         const mha_gradcheck_output *output = &subject->outputs[o];
         if ((output->count > 0 && (output->values == NULL || output->gradient == NULL)) ||
-            !size_add(outputs, *outputs, output->count)) {
+            !size_add(&room->outputs, room->outputs, output->count)) {
             return mha_fail(error, MHA_ERROR_ARGUMENT,
                 "output %zu (%s) has no room for %zu values and their gradient", o,
                 name_of(output->name), output->count);
@@ -51,14 +43,16 @@ static mha_status check_case(size_t *outputs, size_t *moved, const mha_gradcheck
             return mha_fail(error, MHA_ERROR_ARGUMENT,
                 "block %zu (%s) has no room for %zu values and their gradient", b, name, count);
         }
-        *moved = count > options->entry_limit && count > *moved ? count : *moved;
+        const bool large = count > options->entry_limit;
+        const size_t compared = large ? options->directions : count;
+        room->moved = large && count > room->moved ? count : room->moved;
+        room->compared = compared > room->compared ? compared : room->compared;
     }
     return MHA_OK;
 }
 
-mha_status checker_check_arguments(size_t *outputs, size_t *moved,
-    const mha_gradcheck_report *reports, const mha_gradcheck_case *subject,
-    const mha_gradcheck_options *options, mha_error *error) {
+mha_status checker_check_arguments(checker_room *room, const void *reports,
+    const mha_gradcheck_case *subject, const mha_gradcheck_options *options, mha_error *error) {
     if (reports == NULL || subject == NULL || options == NULL || subject->forward == NULL ||
         subject->backward == NULL || subject->blocks == NULL || subject->block_count == 0 ||
         (subject->outputs == NULL && subject->output_count > 0)) {
@@ -66,5 +60,5 @@ mha_status checker_check_arguments(size_t *outputs, size_t *moved,
             "a gradient check needs reports, options, forward, backward, blocks and outputs");
     }
     const mha_status status = check_options(options, error);
-    return status == MHA_OK ? check_case(outputs, moved, subject, options, error) : status;
+    return status == MHA_OK ? check_case(room, subject, options, error) : status;
 }

@@ -88,17 +88,18 @@ static const double addition_tolerance = 1e-10;
 
 /* The first entry of a gradient that is not `times` what it was, to rounding; count where there is none. Entries
  * that are zero by cancellation are rounding alone. */
-static size_t first_unexpected(const mha_gradcheck_block *block, const double *was, size_t count,
-    double times, double tolerance, double zero) {
+static size_t first_unexpected(const checker *check, const mha_gradcheck_block *block,
+    const double *was, size_t count, double times, double tolerance) {
     const double *gradient = block->gradient;
     double largest = 0.0;
     for (size_t i = 0; i < count; i++) {
         largest = fmax(largest, fabs(was[i]));
     }
     const bool rounding = tolerance > 0 && block->zero_expected;
-    const double allowed = fmax(tolerance * largest, rounding ? zero : 0.0);
     size_t i = 0;
-    while (i < count && fabs(gradient[i] - times * was[i]) <= allowed) {
+    while (i < count &&
+           fabs(gradient[i] - times * was[i]) <=
+               fmax(tolerance * largest, rounding ? checker_zero(check, block->values[i]) : 0.0)) {
         i++;
     }
     return i;
@@ -110,8 +111,7 @@ static void expect(mha_gradcheck_report *reports, const checker *check, double t
     for (size_t b = 0; b < check->subject->block_count; b++) {
         const mha_gradcheck_block *block = &check->subject->blocks[b];
         const size_t count = checker_entries(block);
-        const size_t i = first_unexpected(
-            block, was, count, times, tolerance, check->options->absolute_tolerance);
+        const size_t i = first_unexpected(check, block, was, count, times, tolerance);
         const bool replaces = otherwise == MHA_GRADCHECK_NOT_REPEATED
                                   ? gives_way(reports[b].verdict)
                                   : reports[b].verdict == MHA_GRADCHECK_PASS;

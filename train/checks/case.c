@@ -119,6 +119,11 @@ static size_t count_most_visible(const struct check_case *made) {
     return most;
 }
 
+void case_take_mask(struct check_case *made, const mha_mask *mask) {
+    made->mask = mask;
+    made->most_visible = count_most_visible(made);
+}
+
 mha_status case_begin(struct check_case *made, const struct check_plan *plan, mha_error *error) {
     memset(made, 0, sizeof *made);
     const mha_status status = mha_shape_check(&plan->shape, error);
@@ -133,7 +138,7 @@ mha_status case_begin(struct check_case *made, const struct check_plan *plan, mh
         check_case_destroy(made);
         return no_memory(error);
     }
-    made->most_visible = count_most_visible(made);
+    case_take_mask(made, made->mask);
     return MHA_OK;
 }
 

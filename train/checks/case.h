@@ -88,6 +88,8 @@ void check_case_destroy(struct check_case *made);
 
 /* Checks the shape, seeds the generator and makes the mask. */
 mha_status case_begin(struct check_case *made, const struct check_plan *plan, mha_error *error);
+/* Takes another mask, or NULL, in place of the plan's; before blocks are made. */
+void case_take_mask(struct check_case *made, const mha_mask *mask);
 /* Zeroed arrays that the case owns; NULL sets out_of_memory. */
 void *case_array(struct check_case *made, size_t count, size_t size);
 /* count numbers N(0,1). */

@@ -1,5 +1,5 @@
 /* Cases of the whole layer. */
-#include "checks/case.h"
+#include "checks/given.h"
 
 #include <math.h>
 
@@ -59,29 +59,62 @@ static void make_blocks(struct check_case *made, bool self_attention) {
     case_block(made, MHA_WK, no_choice);
     case_block(made, MHA_WV, nothing_seen);
     case_block(made, MHA_WO, nothing_seen);
-    scale_weights(made);
 }
 
-mha_status check_layer_create(struct check_case *made, const struct check_plan *plan,
-    const mha_stage *stages, mha_error *error) {
-    mha_status status = case_begin(made, plan, error);
-    if (status != MHA_OK) {
-        return status;
-    }
-    make_blocks(made, plan->self_attention);
+static mha_status finish_layer(
+    struct check_case *made, const mha_layer_options *options, mha_error *error) {
     case_stages(made, 0, MHA_STAGE_COUNT - 1);
-    const mha_layer_options options = {
-        .kernel = stages == NULL ? plan->kernel : MHA_KERNEL_REFERENCE,
-        .mode = plan->mode,
-        .threads = plan->threads,
-        .stages = stages};
-    status = mha_layer_create(&made->layer, &made->shape, &options, error);
+    mha_status status = mha_layer_create(&made->layer, &made->shape, options, error);
     if (status == MHA_OK) {
-        status = mha_tape_create(&made->tape, &made->shape, &options, error);
+        status = mha_tape_create(&made->tape, &made->shape, options, error);
     }
     if (status != MHA_OK) {
         check_case_destroy(made);
         return status;
     }
     return case_end(made, layer_forward, layer_backward, error);
+}
+
+mha_status check_layer_create(struct check_case *made, const struct check_plan *plan,
+    const mha_stage *stages, mha_error *error) {
+    const mha_status status = case_begin(made, plan, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    make_blocks(made, plan->self_attention);
+    scale_weights(made);
+    const mha_layer_options options = {
+        .kernel = stages == NULL ? plan->kernel : MHA_KERNEL_REFERENCE,
+        .mode = plan->mode,
+        .threads = plan->threads,
+        .stages = stages};
+    return finish_layer(made, &options, error);
+}
+
+/* A source row that no query sees may hold anything; 0 can be moved as numbers are. */
+static void take_values(struct check_case *made, const struct walk_leaves *leaves) {
+    for (size_t b = 0; b < made->subject.block_count; b++) {
+        const mha_value value = made->block_value[b];
+        const double *values = value == MHA_QUERY    ? leaves->query
+                               : value == MHA_SOURCE ? leaves->source
+                                                     : leaves->weights[value - MHA_FIRST_WEIGHT];
+        double *copy = made->blocks[b].values;
+        const size_t count = mha_value_count(value, &made->shape);
+        for (size_t i = 0; copy != NULL && values != NULL && i < count; i++) {
+            copy[i] = isfinite(values[i]) ? values[i] : 0.0;
+        }
+    }
+}
+
+mha_status check_given_create(struct check_case *made, const struct walk_leaves *leaves,
+    const mha_mask *mask, const mha_shape *shape, mha_error *error) {
+    const struct check_plan plan = {.shape = *shape, .mask = MASK_NONE};
+    const mha_status status = case_begin(made, &plan, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    case_take_mask(made, mask);
+    make_blocks(made, leaves->source == NULL);
+    take_values(made, leaves);
+    return finish_layer(made, &(mha_layer_options){.kernel = MHA_KERNEL_REFERENCE}, error);
 }

@@ -178,9 +178,10 @@ static mha_status widen_weights(mha_weight_set *weights, mha_error *error) {
 }
 
 /* Brings all arrays to one precision. */
-static mha_status unite_precision(struct apply_input *input, mha_error *error) {
+static mha_status unite_precision(
+    struct apply_input *input, const struct apply_request *request, mha_error *error) {
     mha_array *const streams[] = {&input->query, &input->context, &input->grad_output};
-    input->dtype = input->weights.dtype;
+    input->dtype = request->in_double ? MHA_FLOAT64 : input->weights.dtype;
     for (size_t i = 0; i < 3; i++) {
         if (streams[i]->data != NULL && streams[i]->dtype == MHA_FLOAT64) {
             input->dtype = MHA_FLOAT64;
@@ -213,7 +214,7 @@ mha_status apply_input_read(
         status = read_mask(input, request, error);
     }
     if (status == MHA_OK) {
-        status = unite_precision(input, error);
+        status = unite_precision(input, request, error);
     }
     if (status != MHA_OK) {
         apply_input_free(input);
@@ -231,7 +232,7 @@ void apply_input_free(struct apply_input *input) {
     *input = (struct apply_input){.arrays = NULL};
 }
 
-static bool is_read(const void *context, const mha_array *array) {
+bool apply_input_reads(const void *context, const mha_array *array) {
     static const char *const names[] = {"query", "context", "mask", "lengths", "grad_output"};
     const struct apply_input *input = context;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -245,5 +246,5 @@ static bool is_read(const void *context, const mha_array *array) {
 
 void apply_input_tell_left_out(
     const struct apply_input *input, const struct apply_request *request) {
-    tell_left_out(input->arrays, is_read, input, request->input);
+    tell_left_out(input->arrays, apply_input_reads, input, request->input);
 }

@@ -17,6 +17,7 @@ struct apply_request {
     mha_causal causal;
     struct compute_options compute;
     size_t max_bytes;
+    bool in_double; /* widen all arrays, whatever they are */
 };
 
 struct apply_input {
@@ -37,6 +38,9 @@ struct apply_input {
 mha_status apply_input_read(
     struct apply_input *input, const struct apply_request *request, mha_error *error);
 void apply_input_free(struct apply_input *input);
+
+/* Whether the input, which context is, was read from that array of the file. */
+bool apply_input_reads(const void *context, const mha_array *array);
 
 /* One line on standard error that names the arrays of the input file that nothing was read from. */
 void apply_input_tell_left_out(

@@ -1,18 +1,20 @@
 /* mha gradcheck: every hand-written backward routine against finite differences. */
 #include "command.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "checks/subjects.h"
 #include "compute.h"
+#include "gradcheck_case.h"
+#include "gradcheck_explain.h"
 #include "gradcheck_float.h"
 #include "gradcheck_self_test.h"
 #include "gradcheck_sweep.h"
+#include "gradcheck_table.h"
 #include "options.h"
 
-enum { KEY_OP = 0x200, KEY_EPS, KEY_RTOL, KEY_ATOL, KEY_SELF_TEST };
+enum { KEY_OP = 0x200, KEY_SELF_TEST, KEY_CASE, KEY_FLOAT };
 
 static const struct argp_option gradcheck_options[] = {
     {"op", KEY_OP, "NAME", 0,
@@ -21,16 +23,22 @@ static const struct argp_option gradcheck_options[] = {
         2},
     {"self-test", KEY_SELF_TEST, NULL, 0,
         "Plant faults in the layer, one at a time, and show that each is caught, and where", 2},
-    {"eps", KEY_EPS, "X", 0, "Step of the differences, times max(1, |x|) (default 1e-5)", 2},
-    {"rtol", KEY_RTOL, "X", 0,
-        "Largest error relative to the block's largest numeric entry (default 1e-6)", 2},
-    {"atol", KEY_ATOL, "X", 0, "Largest entry of a gradient that is zero (default 1e-9)", 2}, {0}};
+    {"float", KEY_FLOAT, NULL, 0,
+        "Hold every routine in float, forward and backward, against double, in ulps of the sum of "
+        "magnitudes of each entry",
+        2},
+    {"case", KEY_CASE, "FILE", 0,
+        "Check the gradients grad_query, grad_context, grad_wq ... of FILE, a .npz or .safetensors "
+        "file with the arrays that `mha apply' reads, and say where they are wrong",
+        2},
+    {0}};
 
 struct arguments {
     struct shape_options given;
     struct compute_options compute;
     const char *op;
     bool self_test, in_float;
+    const char *case_path;
     mha_gradcheck_options check;
 };
 
@@ -41,7 +49,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         state->child_inputs[0] = &arguments->given;
         state->child_inputs[1] = &arguments->given;
         state->child_inputs[2] = &arguments->compute;
-        state->child_inputs[3] = &arguments->in_float;
         return 0;
     case KEY_OP:
         arguments->op = text;
@@ -49,14 +56,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     case KEY_SELF_TEST:
         arguments->self_test = true;
         return 0;
-    case KEY_EPS:
-        arguments->check.step = parse_number(state, "eps", text, 1e-12, 1.0);
+    case KEY_FLOAT:
+        arguments->in_float = true;
         return 0;
-    case KEY_RTOL:
-        arguments->check.relative_tolerance = parse_number(state, "rtol", text, 0.0, 1.0);
-        return 0;
-    case KEY_ATOL:
-        arguments->check.absolute_tolerance = parse_number(state, "atol", text, 0.0, 1.0);
+    case KEY_CASE:
+        arguments->case_path = text;
         return 0;
     case ARGP_KEY_ARG:
         usage_error(state, "unexpected argument '%s'", text);
@@ -66,71 +70,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     }
 }
 
-/* Counts over all lines. */
-struct tally {
-    size_t checks, failures, entries;
-    double worst, worst_complex;
-};
-
-static void format_index(
-    char *text, size_t size, const mha_gradcheck_block *block, const mha_gradcheck_report *report) {
-    size_t used = (size_t)snprintf(text, size, "%s", block->name);
-    if (report->directional) {
-        snprintf(text + used, size - used, " along a direction");
-        return;
-    }
-    for (size_t i = 0; i < block->rank && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%zu%s", i == 0 ? "[" : ",",
-            report->index[i], i + 1 == block->rank ? "]" : "");
-    }
-}
-
-/* The block that a line shows: the first that fails, else the one with the largest error. */
-static size_t worst_block(const struct check_case *made, const mha_gradcheck_report *reports) {
-    size_t worst = 0;
-    for (size_t i = 0; i < made->subject.block_count; i++) {
-        if (reports[i].verdict != MHA_GRADCHECK_PASS) {
-            return i;
-        }
-        worst = reports[i].error > reports[worst].error ? i : worst;
-    }
-    return worst;
-}
-
-#define TABLE_TEXT "%-34s %-12s"
-
-static void print_line(const struct subject *subject, const struct check_plan *plan,
-    const mha_gradcheck_block *block, const mha_gradcheck_report *report) {
-    char what[64], kernel[32], sizes[128], entry[96];
-    format_check(what, sizeof what, subject, plan);
-    format_kernel(kernel, sizeof kernel, subject);
-    snprintf(sizes, sizeof sizes, "B=%zu T=%zu S=%zu D=%zu h=%zu", plan->shape.batch,
-        plan->shape.target_length, plan->shape.source_length, plan->shape.width, plan->shape.heads);
-    format_index(entry, sizeof entry, block, report);
-    printf(TABLE_TEXT " %7zu %-24s %-23s %+.9e %+.9e %8.1e %8.1e  %s\n", what, kernel,
-        plan->threads, sizes, entry, report->analytic, report->numeric, report->error,
-        report->complex_error, mha_gradcheck_verdict_text(report->verdict));
-}
-
-static void count(struct tally *tally, const struct check_case *made,
-    const mha_gradcheck_report *reports, const mha_gradcheck_report *worst) {
-    tally->checks++;
-    tally->failures += worst->verdict == MHA_GRADCHECK_PASS ? 0 : 1;
-    for (size_t i = 0; i < made->subject.block_count; i++) {
-        tally->entries += reports[i].checked;
-    }
-    if (!isnan(tally->worst) && !(worst->error <= tally->worst)) {
-        tally->worst = worst->error; /* a NaN stays */
-    }
-    for (size_t i = 0; i < made->subject.block_count; i++) {
-        tally->worst_complex = fmax(tally->worst_complex, reports[i].complex_error);
-    }
-}
-
 /* What a check needs beside its plan, and what all checks leave. */
 struct checking {
     const mha_gradcheck_options *options;
-    struct tally tally;
+    struct table_sum sum;
 };
 
 /* Checks one subject under one plan; false after a complaint. */
@@ -142,6 +85,7 @@ static bool check(const struct subject *subject, const struct check_plan *plan,
     mha_status status = subject_create(&made, subject, plan, &error);
     if (status == MHA_OK) {
         mha_gradcheck_report reports[CASE_BLOCKS];
+        mha_gradcheck_taylor taylor;
         mha_gradcheck_options options = *checking->options;
         if (along_directions) {
             options.entry_limit = 0;
@@ -149,9 +93,13 @@ static bool check(const struct subject *subject, const struct check_plan *plan,
         }
         status = mha_gradcheck_run(reports, &made.subject, &options, &error);
         if (status == MHA_OK) {
-            const size_t worst = worst_block(&made, reports);
-            print_line(subject, plan, &made.blocks[worst], &reports[worst]);
-            count(&checking->tally, &made, reports, &reports[worst]);
+            status = mha_gradcheck_taylor_run(&taylor, &made.subject, &options, &error);
+        }
+        if (status == MHA_OK) {
+            const struct table_line line = {subject, plan, &made, reports, taylor.order};
+            if (!table_add(&checking->sum, &line)) {
+                status = explain_failure(subject, plan, &options, &error);
+            }
         }
         check_case_destroy(&made);
     }
@@ -224,9 +172,7 @@ static int check_all(const struct arguments *arguments) {
     if (arguments->in_float) {
         float_print_header();
     } else {
-        printf(TABLE_TEXT " %7s %-24s %-23s %-16s %-16s %8s %8s  %s\n", "check", "kernel",
-            "threads", "sizes", "worst entry", "analytic", "numeric", "error", "complex",
-            "verdict");
+        table_heading();
     }
     struct checking checking = {.options = &arguments->check};
     struct float_tally float_tally = {0};
@@ -242,34 +188,55 @@ static int check_all(const struct arguments *arguments) {
     if (arguments->in_float) {
         return float_finish(&float_tally);
     }
-    const struct tally *tally = &checking.tally;
-    printf("%zu checks, %zu failed; %zu derivatives compared, largest error %.1e by differences, "
-           "%.1e by "
-           "the complex step\n",
-        tally->checks, tally->failures, tally->entries, tally->worst, tally->worst_complex);
-    return finish_output(tally->failures == 0 ? STATUS_DONE : STATUS_FAILED);
+    table_end(&checking.sum);
+    return finish_output(checking.sum.failures == 0 ? STATUS_DONE : STATUS_FAILED);
 }
 
+/* Whether sizes, or what chooses among routines, are given. */
 static bool is_narrowed(const struct arguments *arguments) {
     const struct shape_options *given = &arguments->given;
     const struct compute_options *compute = &arguments->compute;
     return arguments->op != NULL || given->batch != 0 || given->target_length != 0 ||
-           given->source_length != 0 || given->width != 0 || given->heads != 0 ||
-           given->has_causal || compute->has_kernel || compute->has_mode || compute->threads != 0;
+           given->source_length != 0 || given->width != 0 || compute->has_kernel ||
+           compute->has_mode || compute->threads != 0;
+}
+
+/* The self-test has sizes, mask and kernel of its own, and so has a case; false after a complaint. */
+static bool check_together(const struct arguments *arguments) {
+    const struct shape_options *given = &arguments->given;
+    const bool narrowed = is_narrowed(arguments), has_case = arguments->case_path != NULL;
+    if (arguments->self_test && (arguments->in_float || has_case)) {
+        complain("--self-test, whose faults are planted in double, does not go with %s",
+            has_case ? "--case" : "--float");
+    } else if (arguments->in_float && has_case) {
+        complain("--float, which checks mha's own routines, does not go with --case");
+    } else if (arguments->self_test && (narrowed || given->heads != 0 || given->has_causal)) {
+        complain("--self-test has sizes, mask and kernel of its own: nothing but --seed goes "
+                 "with it");
+    } else if (has_case && (narrowed || given->has_seed)) {
+        complain(
+            "--case has the sizes of its arrays: nothing but --causal and --heads goes with it");
+    } else {
+        return true;
+    }
+    return false;
 }
 
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {{&shape_argp, 0, "Sizes:", 1},
-        {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&float_argp, 0, NULL, 2},
-        {&help_argp, 0, NULL, 0}, {0}};
+        {&pass_argp, 0, NULL, 1}, {&compute_argp, 0, NULL, 3}, {&help_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = gradcheck_options,
         .parser = parse,
         .doc =
-            "Check every hand-written backward routine, and the whole layer, against central "
-            "differences in double, and against the complex step, which must agree to 1e-12. "
-            "One line a check shows the worst entry of its worst block; `error' is the largest of "
-            "the block by differences and `complex' by the complex step, each relative to the "
-            "largest derivative of its kind there.\v"
+            "Check every hand-written backward routine, and the whole layer, in double: against "
+            "central differences, extrapolated from a ladder of steps, each with an estimate of "
+            "its error; against the complex step, which must agree to 1e-12; and by the order of "
+            "Taylor's remainder. One line a check shows the worst entry of its worst block; "
+            "`error' "
+            "is the largest distance to the differences relative to the block's largest, `of bar' "
+            "the largest in units of its error bar, where more than 1 fails; `complex' is the "
+            "largest distance to the complex step, likewise relative; `order' is 2 for a right "
+            "gradient and 1 for a wrong one.\v"
             "By default every routine is checked for T=S, T<S and T>S, for 1, 2 and D "
             "heads, and under every kind of mask that matters to it: the stages in the "
             "reference kernel, attention and layer in both kernels and modes, in the "
@@ -280,16 +247,14 @@ static int run(int argc, char **argv) {
     struct arguments arguments = {.check = mha_gradcheck_defaults()};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.check.seed = arguments.given.seed;
-    if (arguments.in_float && !float_goes_with(arguments.self_test, &arguments.check)) {
+    if (!check_together(&arguments)) {
         return STATUS_USAGE;
     }
-    if (arguments.self_test && is_narrowed(&arguments)) {
-        complain("--self-test has sizes, mask and kernel of its own: nothing but --seed, --eps, "
-                 "--rtol and --atol goes with it");
-        return STATUS_USAGE;
+    if (arguments.case_path != NULL) {
+        return gradcheck_case(arguments.case_path, arguments.given.causal, arguments.given.heads);
     }
     return arguments.self_test ? gradcheck_self_test(&arguments.check) : check_all(&arguments);
 }
 
 const struct command command_gradcheck = {
-    "gradcheck", "check every backward routine by finite differences", run};
+    "gradcheck", "check every backward routine, or gradients from elsewhere", run};

@@ -3,50 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "checks/float_case.h"
+#include "checks/float/case.h"
 #include "command.h"
-#include "options.h"
-
-enum { KEY_FLOAT = 0x280 };
-
-static const struct argp_option float_options[] = {
-    {"float", KEY_FLOAT, NULL, 0,
-        "Hold every routine in float, forward and backward, against double, in ulps of the sum of "
-        "magnitudes of each entry",
-        2},
-    {0}};
-
-static error_t parse_float(int key, char *text, struct argp_state *state) {
-    (void)text;
-    if (key != KEY_FLOAT) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    *(bool *)state->input = true;
-    return 0;
-}
-
-const struct argp float_argp = {.options = float_options, .parser = parse_float};
-
-bool float_goes_with(bool self_test, const mha_gradcheck_options *check) {
-    const mha_gradcheck_options defaults = mha_gradcheck_defaults();
-    if (self_test) {
-        complain("--float does not go with --self-test, whose faults are those of double");
-        return false;
-    }
-    if (check->step != defaults.step || check->relative_tolerance != defaults.relative_tolerance ||
-        check->absolute_tolerance != defaults.absolute_tolerance) {
-        complain("--float takes no differences and has bounds of its own: --eps, --rtol and --atol "
-                 "do not go with it");
-        return false;
-    }
-    return true;
-}
-
-#define FLOAT_TEXT "%-32s %-12s %3"
 
 void float_print_header(void) {
-    printf(FLOAT_TEXT "s %-12s %-27s %6s %5s\n", "check", "kernel", "thr", "B T S D h",
-        "worst entry", "ulps", "bound");
+    print_check_heading();
+    printf(" %-27s %6s %5s\n", "worst entry", "ulps", "bound");
 }
 
 static void format_entry(char *text, size_t size, const struct float_report *report) {
@@ -60,16 +22,11 @@ static void format_entry(char *text, size_t size, const struct float_report *rep
 
 static void print_line(const struct subject *subject, const struct check_plan *plan,
     const struct float_report *report) {
-    char what[64], kernel[32], sizes[128], entry[128];
-    format_check(what, sizeof what, subject, plan);
-    format_kernel(kernel, sizeof kernel, subject);
-    const mha_shape *const shape = &plan->shape;
-    snprintf(sizes, sizeof sizes, "%zu %zu %zu %zu %zu", shape->batch, shape->target_length,
-        shape->source_length, shape->width, shape->heads);
+    char entry[128];
     format_entry(entry, sizeof entry, report);
-    printf(FLOAT_TEXT "zu %-12s %-27s %6.*f %5.2f %s\n", what, kernel, plan->threads, sizes, entry,
-        report->error < 1000 ? 2 : 0, report->error, report->bound,
-        report->passed ? "PASS" : "FAIL");
+    print_check(subject, plan);
+    printf(" %-27s %6.*f %5.2f %s\n", entry, report->error < 1000 ? 2 : 0, report->error,
+        report->bound, report->passed ? "PASS" : "FAIL");
 }
 
 bool float_check(const struct subject *subject, const struct check_plan *plan,

@@ -2,16 +2,7 @@
 #ifndef TRAIN_COMMANDS_GRADCHECK_FLOAT_H
 #define TRAIN_COMMANDS_GRADCHECK_FLOAT_H
 
-#include <argp.h>
-#include <mha/gradcheck.h>
-
 #include "gradcheck_sweep.h"
-
-/* A child parser whose input is a bool: --float. */
-extern const struct argp float_argp;
-
-/* False after a complaint about what does not go with --float. */
-bool float_goes_with(bool self_test, const mha_gradcheck_options *check);
 
 /* Counts over all lines. */
 struct float_tally {

@@ -121,7 +121,7 @@ bool sweep_over(const struct subject *subject, const struct sweep *sweep) {
     return true;
 }
 
-void format_check(
+static void format_check(
     char *text, size_t size, const struct subject *subject, const struct check_plan *plan) {
     snprintf(text, size, "%s%s%s%s", subject->name,
         !subject->is_layer     ? ""
@@ -130,11 +130,27 @@ void format_check(
         subject->masked ? ", " : "", subject->masked ? mask_kind_name(plan->mask) : "");
 }
 
-void format_kernel(char *text, size_t size, const struct subject *subject) {
+static void format_kernel(char *text, size_t size, const struct subject *subject) {
     const bool fused = subject->kernel == MHA_KERNEL_FUSED;
     snprintf(text, size, "%s%s%s", kernel_name(subject->kernel), fused ? " " : "",
         fused ? mode_name(subject->mode) : "");
     if (subject->is_loss) {
         snprintf(text, size, "-");
     }
+}
+
+#define CHECK_COLUMNS "%-32s %-12s %3"
+
+void print_check_heading(void) {
+    printf(CHECK_COLUMNS "s %-12s", "check", "kernel", "thr", "B T S D h");
+}
+
+void print_check(const struct subject *subject, const struct check_plan *plan) {
+    char check[64], kernel[32], sizes[128];
+    const mha_shape *shape = &plan->shape;
+    format_check(check, sizeof check, subject, plan);
+    format_kernel(kernel, sizeof kernel, subject);
+    snprintf(sizes, sizeof sizes, "%zu %zu %zu %zu %zu", shape->batch, shape->target_length,
+        shape->source_length, shape->width, shape->heads);
+    printf(CHECK_COLUMNS "zu %-12s", check, kernel, plan->threads, sizes);
 }

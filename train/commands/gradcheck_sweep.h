@@ -21,9 +21,8 @@ mha_shape sweep_base_shape(const struct shape_options *given);
 /* False when a check said so. */
 bool sweep_over(const struct subject *subject, const struct sweep *sweep);
 
-/* A check as its line names it: "layer cross, lengths"; and how it computes: "fused tiled", or "-". */
-void format_check(
-    char *text, size_t size, const struct subject *subject, const struct check_plan *plan);
-void format_kernel(char *text, size_t size, const struct subject *subject);
+/* The left columns of a line that shows a check, without what it has found, and their heading: 65 characters. */
+void print_check_heading(void);
+void print_check(const struct subject *subject, const struct check_plan *plan);
 
 #endif

@@ -11,7 +11,8 @@
 static const struct {
     const char *name;
     int (*draw)(int argc, char **argv);
-} pictures[] = {{"loss", plot_loss}, {"heads", plot_heads}, {"bench", plot_bench}};
+} pictures[] = {{"loss", plot_loss}, {"heads", plot_heads}, {"bench", plot_bench},
+    {"gradcheck", plot_gradcheck}};
 enum { PICTURE_COUNT = sizeof pictures / sizeof *pictures };
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -23,7 +24,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->next = state->argc; /* the rest belongs to the picture */
         return 0;
     case ARGP_KEY_NO_ARGS:
-        usage_error(state, "no picture named: loss, heads or bench");
+        usage_error(state, "no picture named: loss, heads, bench or gradcheck");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -32,12 +33,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static int run(int argc, char **argv) {
     static const struct argp_child children[] = {{&help_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "loss RUN...\nheads RUN\nbench FILE...",
-        "Draw what happened in a training run, or how fast the machine is, as a picture or in the "
-        "terminal.\v"
-        "  loss    loss and held-out accuracy of runs over the steps\n"
-        "  heads   the attention weights of one held-out example, a panel for each head\n"
-        "  bench   percent of FMA peak, from files of `mha bench --tsv`\n"
+    static const struct argp argp = {NULL, parse,
+        "loss RUN...\nheads RUN\nbench FILE...\ngradcheck",
+        "Draw what happened in a training run, how fast the machine is, or what a gradient check "
+        "sees, as a picture or in the terminal.\v"
+        "  loss       loss and held-out accuracy of runs over the steps\n"
+        "  heads      attention weights of one held-out example, a panel for each head\n"
+        "  bench      percent of FMA peak, from files of `mha bench --tsv`\n"
+        "  gradcheck  right and wrong gradients by differences and Taylor's remainder\n"
         "\n`mha plot loss --help`, and so on, list the options of each. "
         "Pictures are drawn by gnuplot.",
         children, NULL, NULL};
@@ -51,8 +54,9 @@ static int run(int argc, char **argv) {
             return pictures[i].draw(argc - first, argv + first);
         }
     }
-    complain("plot: unknown picture '%s'; there are loss, heads and bench", argv[first]);
+    complain("plot: unknown picture '%s'; there are loss, heads, bench and gradcheck", argv[first]);
     return STATUS_USAGE;
 }
 
-const struct command command_plot = {"plot", "draw loss curves, attention weights or speed", run};
+const struct command command_plot = {
+    "plot", "draw loss curves, attention weights, speed or a gradient check", run};

@@ -6,5 +6,6 @@
 int plot_loss(int argc, char **argv);
 int plot_heads(int argc, char **argv);
 int plot_bench(int argc, char **argv);
+int plot_gradcheck(int argc, char **argv);
 
 #endif

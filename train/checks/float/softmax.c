@@ -1,5 +1,5 @@
 /* Scale and softmax. */
-#include "checks/float_rules.h"
+#include "checks/float/rules.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "checks/float_rules.h"
+#include "checks/float/rules.h"
 
 #include <math.h>
 

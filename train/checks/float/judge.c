@@ -1,4 +1,4 @@
-#include "checks/float_case.h"
+#include "checks/float/case.h"
 
 #include <math.h>
 

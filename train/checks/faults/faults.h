@@ -3,6 +3,7 @@
 #define TRAIN_CHECKS_FAULTS_H
 
 #include "checks/case.h"
+#include "checks/marks/claims.h"
 
 struct fault {
     const char *name;
@@ -10,6 +11,7 @@ struct fault {
         result[2]; /* the stages that are exchanged, by what they write; the second may be 0 */
     void (*backward[2])(const mha_pass *pass, const mha_real *dresult);
     const char *stage;   /* the stage that is wrong, the last of two */
+    enum mark mark;      /* that it leaves; MARK_UNKNOWN: none that is known */
     const char *fails;   /* the blocks whose gradients pass through it; the others are right */
     bool self_attention; /* shows only where the input is shared */
     bool large;          /* shows in a block too large to move entry by entry */

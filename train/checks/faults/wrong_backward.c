@@ -1,4 +1,4 @@
-#include "checks/wrong_backward.h"
+#include "checks/faults/wrong_backward.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,16 +120,23 @@ void wrong_mask_forgotten(const mha_pass *pass, const mha_real *dresult) {
     free(weights);
 }
 
-/* The mask of one key earlier. */
+/* The mask of one key earlier: the last key that a query sees gets nothing. */
 void wrong_mask_off_by_one(const mha_pass *pass, const mha_real *dresult) {
-    mha_mask mask = {.causal = MHA_CAUSAL_BOTTOM_RIGHT};
-    mha_shape shape = pass->shape;
-    mha_softmax_backward(pass->gradient[MHA_MASKED], dresult, pass->value[MHA_ATTENTION_WEIGHTS],
-        shape.target_length > 1 ? &mask : NULL, &shape);
-    const size_t S = shape.source_length;
-    for (size_t i = S; i < count_of(MHA_MASKED, pass); i += S) {
-        pass->gradient[MHA_MASKED][i - 1] = 0.0;
+    const mha_shape *shape = &pass->shape;
+    const size_t S = shape->source_length, T = shape->target_length;
+    double *dmasked = kept_apart(MHA_ATTENTION_WEIGHTS, MHA_MASKED, pass, dresult);
+    for (size_t row = 0; row < count_of(MHA_MASKED, pass) / S; row++) {
+        const mha_mask_row at = mha_mask_row_at(
+            pass->mask, shape, row / T / shape->heads, row / T % shape->heads, row % T);
+        size_t last = S;
+        while (last > 0 && !mha_mask_row_allows(&at, last - 1)) {
+            last--;
+        }
+        for (size_t s = 0; s + 1 < last; s++) {
+            pass->gradient[MHA_MASKED][row * S + s] += dmasked[row * S + s];
+        }
     }
+    free(dmasked);
 }
 
 void wrong_head_skipped(const mha_pass *pass, const mha_real *dresult) {
@@ -191,7 +198,7 @@ void wrong_one_entry_wrong(const mha_pass *pass, const mha_real *dresult) {
 
 void wrong_one_entry_nan(const mha_pass *pass, const mha_real *dresult) {
     right(MHA_V, pass, dresult);
-    pass->gradient[MHA_WV][1] = (double)NAN;
+    pass->gradient[MHA_WV][0] = (double)NAN;
 }
 
 void wrong_nothing(const mha_pass *pass, const mha_real *dresult) {
@@ -199,8 +206,12 @@ void wrong_nothing(const mha_pass *pass, const mha_real *dresult) {
     (void)dresult;
 }
 
-/* d(weights) from the queries' side: the gradient of K in place of that of Q. */
+/* d(weights) from the queries' side: the gradient of K in place of that of Q, where they are equally long. */
 void wrong_query_and_key_exchanged(const mha_pass *pass, const mha_real *dresult) {
+    if (pass->shape.target_length != pass->shape.source_length) {
+        right(MHA_SCORES, pass, dresult);
+        return;
+    }
     double *dq = kept_apart(MHA_SCORES, MHA_Q_HEADS, pass, dresult);
     double *dk = kept_apart(MHA_SCORES, MHA_K_HEADS, pass, dresult);
     for (size_t i = 0; i < count_of(MHA_Q_HEADS, pass); i++) {

@@ -1,5 +1,5 @@
 /* Products: R(sum a b) = sum (R(a)|b| + |a|R(b) + |a||b|), each of as many roundings as it has terms. */
-#include "checks/float_rules.h"
+#include "checks/float/rules.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef TRAIN_CHECKS_FLOAT_RULES_H
 #define TRAIN_CHECKS_FLOAT_RULES_H
 
-#include "checks/float_magnitudes.h"
+#include "checks/float/magnitudes.h"
 
 /* y comes from a and b, and is off by up to `own` ulps by itself. */
 void round_into(struct bounded *y, const struct bounded *a, const struct bounded *b, double own);

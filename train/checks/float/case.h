@@ -3,7 +3,7 @@
 #ifndef TRAIN_CHECKS_FLOAT_CASE_H
 #define TRAIN_CHECKS_FLOAT_CASE_H
 
-#include "checks/float_magnitudes.h"
+#include "checks/float/magnitudes.h"
 #include "checks/subjects.h"
 #include "routine_pass.h"
 

@@ -1,5 +1,5 @@
 /* The losses, whose values are summed in double. */
-#include "checks/float_case.h"
+#include "checks/float/case.h"
 
 #include <math.h>
 

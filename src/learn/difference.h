@@ -1,0 +1,40 @@
+/* Differences of L along a direction, and their noise. */
+#ifndef LEARN_DIFFERENCE_H
+#define LEARN_DIFFERENCE_H
+
+#include "learn/checker.h"
+
+#define direction_slope mha_direction_slope
+#define can_move        mha_direction_can_move
+#define difference_at   mha_difference_at
+#define measure_noise   mha_measure_noise
+
+/* Entries of a block that move together, entry i by weights[i] times the step. */
+typedef struct direction {
+    double *x;
+    const double *gradient, *weights;
+    size_t count;
+} direction;
+
+/* A central difference, and how much of it may be rounding. */
+typedef struct difference {
+    double value, rounding;
+} difference;
+
+/* What the gradient says of the derivative. */
+double direction_slope(const direction *along);
+
+/* Whether a step changes any entry. */
+bool can_move(const direction *along, double step);
+
+/* false: forward failed. x is put back. */
+bool difference_at(difference *found, const direction *along, double step, const checker *check);
+
+/* *noise, the standard deviation of L's own errors near x + offset, or 0 where L is not finite: from its sixth
+ * differences at nine points about `spacing` apart, which of a smooth function are far below it (Hamming; Moré and
+ * Wild, "Estimating computational noise", SIAM Journal on Scientific Computing 33(3), 2011). false: forward
+ * failed. x is put back. */
+bool measure_noise(
+    double *noise, const direction *along, double offset, double spacing, const checker *check);
+
+#endif

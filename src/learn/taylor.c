@@ -1,0 +1,152 @@
+/* The order at which the remainder of Taylor's theorem vanishes. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "learn/checker.h"
+
+/* All blocks at once, one behind the other: the direction, in units of the step. */
+static void draw_direction(double *weights, checker *check) {
+    const double *x = check->values;
+    for (size_t b = 0; b < check->subject->block_count; b++) {
+        const size_t count = checker_entries(&check->subject->blocks[b]);
+        for (size_t i = 0; i < count; i++, x++) {
+            *weights++ = fmax(1.0, fabs(*x)) * mha_rng_normal(&check->rng);
+        }
+    }
+}
+
+/* The change of L that is left when the gradient's part is taken off. */
+typedef struct rest {
+    double value, rounding;
+} rest;
+
+/* Moves all entries from where they were kept by weights * step, and adds up what the gradient says of that. */
+static rest move_all(const double *weights, double step, const checker *check) {
+    rest predicted = {0.0, 0.0};
+    const double *kept = check->values;
+    for (size_t b = 0; b < check->subject->block_count; b++) {
+        const mha_gradcheck_block *block = &check->subject->blocks[b];
+        const size_t count = checker_entries(block);
+        for (size_t i = 0; i < count; i++, kept++) {
+            block->values[i] = *kept + *weights++ * step;
+            const double part = block->gradient[i] * (block->values[i] - *kept);
+            predicted.value += part;
+            predicted.rounding += DBL_EPSILON * fabs(part);
+        }
+    }
+    return predicted;
+}
+
+/* false: forward failed. */
+static bool remainder_at(rest *left, const double *weights, double step, const checker *check) {
+    const rest predicted = move_all(weights, step, check);
+    const bool done = check->subject->forward(check->subject->context);
+    double change = 0.0;
+    left->rounding = predicted.rounding;
+    for (size_t t = 0; t < check->term_count; t++) {
+        const term *at = &check->terms[t];
+        change += at->r * (*at->value - at->first);
+        left->rounding += DBL_EPSILON * fabs(at->r) * fmax(fabs(*at->value), fabs(at->first));
+    }
+    left->value = fabs(change - predicted.value);
+    return done;
+}
+
+static void put_back(const checker *check) {
+    const double *kept = check->values;
+    for (size_t b = 0; b < check->subject->block_count; b++) {
+        const mha_gradcheck_block *block = &check->subject->blocks[b];
+        const size_t count = checker_entries(block);
+        if (count > 0) {
+            memcpy(block->values, kept, count * sizeof *kept);
+        }
+        kept += count;
+    }
+}
+
+/* Steps and remainders along one direction; false: a call failed. */
+static bool trace(mha_gradcheck_taylor *of, const double *weights, const checker *check) {
+    bool done = true;
+    of->count = 0;
+    for (int n = 0; n < MHA_GRADCHECK_TAYLOR_STEPS && done; n++) {
+        const double step = ldexp(1.0, -3 - n);
+        rest up, down = {0.0, 0.0};
+        done =
+            remainder_at(&up, weights, step, check) && remainder_at(&down, weights, -step, check);
+        if (done && isfinite(up.value) && isfinite(down.value)) {
+            of->step[of->count] = step;
+            of->remainder[of->count] = fmax(up.value, down.value);
+            of->rounding[of->count] = fmax(up.rounding, down.rounding);
+            of->count++;
+        }
+    }
+    put_back(check);
+    return done;
+}
+
+/* How far above rounding a remainder has to be for its logarithm to have two digits. */
+enum { CLEAR_OF_ROUNDING = 256 };
+
+static double order_of(const mha_gradcheck_taylor *of) {
+    double order = of->count > 0 ? HUGE_VAL : (double)NAN;
+    for (size_t n = 0; n + 1 < of->count; n++) {
+        const bool neighbours = of->step[n + 1] * 2.0 >= of->step[n];
+        if (neighbours && of->remainder[n + 1] > CLEAR_OF_ROUNDING * of->rounding[n + 1]) {
+            order = log2(of->remainder[n] / of->remainder[n + 1]);
+        }
+    }
+    return order;
+}
+
+/* That there are gradients, and that they are finite. */
+static bool gradients_are_finite(const mha_gradcheck_case *subject) {
+    size_t all = 0;
+    for (size_t b = 0; b < subject->block_count; b++) {
+        const size_t count = checker_entries(&subject->blocks[b]);
+        all += count;
+        for (size_t i = 0; i < count; i++) {
+            if (!isfinite(subject->blocks[b].gradient[i])) {
+                return false;
+            }
+        }
+    }
+    return all > 0;
+}
+
+/* Room for a direction stands where check_invariants keeps gradients. */
+static void trace_directions(mha_gradcheck_taylor *taylor, checker *check) {
+    for (size_t n = 0; n < check->options->directions; n++) {
+        mha_gradcheck_taylor next;
+        draw_direction(check->gradients, check);
+        if (!trace(&next, check->gradients, check)) {
+            taylor->order = (double)NAN;
+            return;
+        }
+        next.order = order_of(&next);
+        if (n == 0 || !(next.order >= taylor->order)) {
+            *taylor = next;
+        }
+    }
+}
+
+mha_status mha_gradcheck_taylor_run(mha_gradcheck_taylor *taylor, const mha_gradcheck_case *subject,
+    const mha_gradcheck_options *options, mha_error *error) {
+    checker check = {.subject = subject, .options = options};
+    checker_room room;
+    mha_status status = checker_check_arguments(&room, taylor, subject, options, error);
+    if (status == MHA_OK) {
+        status = checker_begin(&check, &room, error);
+    }
+    if (status == MHA_OK) {
+        *taylor = (mha_gradcheck_taylor){.order = (double)NAN};
+        keep_values(&check);
+        const bool usable = checker_evaluate(&check) == MHA_GRADCHECK_PASS && check.term_count > 0;
+        put_back(&check);
+        if (usable && gradients_are_finite(subject)) {
+            trace_directions(taylor, &check);
+        }
+    }
+    checker_free(&check);
+    return status;
+}

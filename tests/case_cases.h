@@ -1,0 +1,13 @@
+/* The tests of mha gradcheck --case. */
+#ifndef TESTS_CASE_CASES_H
+#define TESTS_CASE_CASES_H
+
+#include <check.h>
+
+TCase *case_right(void);
+TCase *case_wrong(void);
+TCase *case_wrong_stages(void);
+TCase *case_wrong_passes(void);
+TCase *case_refusals(void);
+
+#endif

@@ -1,0 +1,100 @@
+#include "gradcheck_truth.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "checks/given.h"
+#include "memory.h"
+
+static struct walk_leaves leaves_of(const struct apply_input *input) {
+    const size_t D = input->shape.width;
+    const double *matrices = input->weights.matrices;
+    struct walk_leaves leaves = {
+        .query = input->query.data, .source = input->has_context ? input->context.data : NULL};
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        leaves.weights[i] = matrices + i * D * D;
+    }
+    return leaves;
+}
+
+void join_streams(double *query, const struct walk *walk, bool self_attention) {
+    const size_t count = mha_value_count(MHA_QUERY, &walk->pass.shape);
+    for (size_t i = 0; i < count; i++) {
+        query[i] = walk->pass.gradient[MHA_QUERY][i] +
+                   (self_attention ? walk->pass.gradient[MHA_SOURCE][i] : 0.0);
+    }
+}
+
+/* Refuses what cannot fit into the machine, before the system lends memory that it does not have: every value and
+ * its gradient in a walk, and at once a second walk or, in the case that vouches for the first, a tape with its
+ * gradients and complex numbers: each six times. No count overflows, since mha_shape_check takes 16 bytes a number. */
+static mha_status check_memory(const mha_shape *shape, mha_error *error) {
+    const size_t most = mha_max_bytes_default(); /* a quarter of the machine's */
+    size_t quarter = 0;
+    for (int value = 0; value < MHA_VALUE_COUNT; value++) {
+        const size_t one = 6 * sizeof(double) / 4 * mha_value_count((mha_value)value, shape);
+        quarter = one > SIZE_MAX - quarter ? SIZE_MAX : quarter + one;
+    }
+    return quarter <= most
+               ? MHA_OK
+               : mha_fail(error, MHA_ERROR_MEMORY,
+                     "no memory for 4 times %zu bytes, the machine has 4 times %zu", quarter, most);
+}
+
+mha_status truth_create(struct truth *made, const struct apply_input *input, mha_error *error) {
+    *made = (struct truth){.leaves = leaves_of(input),
+        .grad_output = input->grad_output.data,
+        .self_attention = !input->has_context};
+    mha_status status = check_memory(&input->shape, error);
+    if (status == MHA_OK) {
+        status = walk_create(
+            &made->walk, &made->leaves, &input->mask.mask, &input->shape, mha_stages, error);
+    }
+    if (status != MHA_OK) {
+        return status;
+    }
+    walk_forward(&made->walk);
+    walk_backward(&made->walk, made->grad_output);
+    made->query = allocate_zeroed(mha_value_count(MHA_QUERY, &input->shape), sizeof(double));
+    if (made->query == NULL) {
+        return no_memory(error);
+    }
+    join_streams(made->query, &made->walk, made->self_attention);
+    return paths_create(&made->paths, &made->walk, error);
+}
+
+void truth_destroy(struct truth *made) {
+    free(made->query);
+    paths_destroy(&made->paths);
+    walk_destroy(&made->walk);
+}
+
+mha_status truth_vouch(bool *sure, double *by_differences, double *by_complex,
+    const struct truth *truth, mha_error *error) {
+    struct check_case made;
+    mha_gradcheck_report reports[CASE_BLOCKS];
+    mha_gradcheck_options options = mha_gradcheck_defaults();
+    options.entry_limit = 0;
+    options.directions = 2;
+    const mha_pass *pass = &truth->walk.pass;
+    mha_status status = check_given_create(&made, &truth->leaves, pass->mask, &pass->shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    status = mha_gradcheck_run(reports, &made.subject, &options, error);
+    *sure = true;
+    *by_differences = *by_complex = 0.0;
+    for (size_t b = 0; status == MHA_OK && b < made.subject.block_count; b++) {
+        const mha_gradcheck_verdict verdict = reports[b].verdict;
+        *sure = *sure && (verdict == MHA_GRADCHECK_PASS || verdict == MHA_GRADCHECK_ALL_ZERO ||
+                             verdict == MHA_GRADCHECK_EMPTY); /* a source without rows */
+        *by_differences = fmax(*by_differences, reports[b].margin);
+        *by_complex = fmax(*by_complex, reports[b].complex_error);
+    }
+    check_case_destroy(&made);
+    return status;
+}
+
+const double *truth_gradient(const struct walk *walk, const double *query, mha_value value) {
+    return value == MHA_QUERY ? query : walk->pass.gradient[value];
+}
