@@ -40,17 +40,11 @@ static double forgotten(double x) {
     return 0.0;
 }
 
-static double one_path(double x) {
-    (void)x;
-    return 1.0;
-}
-
-/* At steps below single precision nothing moves, or only what is not computed in it: a gradient that
- * says so is wrong all the same. */
+/* At steps below single precision nothing moves: a gradient that says so is wrong all the same. */
 START_TEST(what_small_steps_do_not_move_fails) {
     for (size_t i = 0; i < noisy_curve_count; i++) {
         curve wrong = noisy_curves[i];
-        wrong.wrong_slope = i + 1 < noisy_curve_count ? forgotten : one_path;
+        wrong.wrong_slope = forgotten;
         for (uint64_t seed = 0; seed < 8; seed++) {
             const curve_result found = check_curve(&wrong, seed, 0.0);
             ck_assert_msg(found.report.verdict == MHA_GRADCHECK_WRONG, "%s: %s", wrong.name,

@@ -273,15 +273,6 @@ static double draw_thousandth(double n) {
     return 1e-3 * n;
 }
 
-/* Only one of its paths is computed in single precision: the other alone moves at small steps. */
-static double mixed(double x) {
-    return x + (double)sinf((float)x);
-}
-
-static long double mixed_slope(long double x) {
-    return 1.0L + cosl(x);
-}
-
 const curve noisy_curves[] = {
     {"1e6 + x", offset, offset_slope, draw_normal, 5e-7, NULL},
     {"x^2 + 1e6 - 1e6", cancelling, cancelling_slope, draw_normal, 1e-5, NULL},
@@ -290,6 +281,5 @@ const curve noisy_curves[] = {
     {"single precision, 2 tanh x + x^2", single, single_slope, draw_normal, 1e-3, NULL},
     {"single precision, tanh 1e3 x", single_step_like, single_step_like_slope, draw_thousandth,
         1e-2, NULL},
-    {"x + sin x of single precision", mixed, mixed_slope, draw_normal, 1e-3, NULL},
 };
 const size_t noisy_curve_count = COUNT(noisy_curves);

@@ -171,8 +171,9 @@ static void blocked_backward_leaking(model *m) {
 }
 
 static void blocked_backward(model *m) {
-    m->dy[SPOILED] = 0.0;
+    const double kept = m->dx[SPOILED];
     blocked_backward_leaking(m);
+    m->dx[SPOILED] = kept;
 }
 
 static void spoil_sign(model *m) {

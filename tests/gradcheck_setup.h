@@ -41,6 +41,7 @@ void assert_check_passes(void); /* every block */
 TCase *gradcheck_limits(void);
 TCase *gradcheck_ladder(void);
 TCase *gradcheck_noise(void);
+TCase *gradcheck_fooled(void);
 TCase *gradcheck_observer(void);
 TCase *gradcheck_taylor(void);
 TCase *gradcheck_complex(void);

@@ -1,5 +1,5 @@
 /* A checker for hand-written backward routines. It knows nothing about attention: give it a function of
- * named blocks of numbers, and the routine that claims to be its gradient. There is no step and no
+ * named blocks of numbers, and the routine that claims to be its gradient. Differences leave no step and no
  * tolerance to choose.
  *
  * The function is reduced to one number, L = sum over outputs of r * y, with r random and fixed: a
@@ -15,11 +15,14 @@
  * moved (rounding). A step at which an output is not finite is left out: the function may not be defined
  * there. Where smaller steps lead elsewhere by more than rounding, estimates of larger ones are raised to the
  * distance. The ladder ends at what agrees with the gradient, its estimate being far below what is asked or
- * rounding above it; at what does not agree, only where rounding would hide the difference. Before an entry
+ * rounding above it, when a last difference near x, at 0.37 * 2^-23 max(1, |x|), says the same as far as its own
+ * rounding lets it; at what does not agree, only where rounding would hide the difference. Before an entry
  * is called wrong, and where estimates stop shrinking, the noise of L itself is measured and counts as rounding,
  * so that a function computed in single precision inside is held to what that can tell: from sixth differences
  * at points 2^-23 max(1, |x|) apart around x, and 2^-20 around the first step. More than 2^-10 of the outputs
- * is no noise, but a kink or a pole.
+ * is no noise, but a kink or a pole, and neither is what shrinks with the spacing. What of a function varies at
+ * smaller scales than those is seen only where its outputs move alike: L is what it is near x, and a function
+ * of which one part alone is computed in single precision is another one there.
  * Blocks of more than options.entry_limit entries are moved along random directions instead, each
  * entry by u max(1, |x|) h with its own u ~ N(0,1), and the sum of analytic gradient times movement is
  * compared.
@@ -29,11 +32,14 @@
  *
  * Where the case has the function of complex numbers too (forward_complex), each derivative is computed a
  * second time by the complex step, Im L(x + i 2^-100) / 2^-100 (complex.h), and must also agree with it to
- * options.complex_tolerance of the block's largest: nothing is subtracted, so it has all its digits.
+ * options.complex_tolerance of the block's largest: nothing is subtracted, so it has all the digits that the
+ * derivative itself, as a sum, has. That tolerance is fixed; a function in whose derivative four digits cancel needs
+ * a larger one.
  *
  * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says so
  * (zero_expected), and fails where that is said and is not so. Zero is what is at most MHA_GRADCHECK_ESTIMATES
- * times the estimate, or 2^-42 sum |r y| / max(1, |x|), rounding alone.
+ * times the estimate, or rounding alone: 2^-40 sum |r y| / max(1, |x|) over the outputs that moved, or 2^-52 over
+ * all.
  *
  * Backward is called on gradients of zero. When the blocks have been checked, forward is called once more
  * and backward three times: outputs and gradients must repeat to the bit, a second backward must double
@@ -200,7 +206,7 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
  *   NOT_ZERO     it was declared zero, and is not
- *   INPUTS_CHANGED  forward or backward changed values of a block, which are put back
+ *   INPUTS_CHANGED  forward or backward changed values of a block, or backward gradients of outputs; all are put back
  *   NOT_REPEATED forward or backward gave other bits when it was called again
  *   NOT_ADDED    the gradient is right, but backward overwrites what it should add to
  *   NOT_LINEAR   it is right, but not zero where the gradients of all outputs are
@@ -236,7 +242,8 @@ const char *mha_gradcheck_verdict_text(mha_gradcheck_verdict verdict);
  * NOT_ZERO): directional is then false, the entry is the first such one, numeric is NaN.
  *
  * When a call fails at the unmoved values, or an output that counts is not finite there, every
- * block gets that verdict. A call that fails later fails only the block it was made for. */
+ * block gets that verdict. A call that fails while a block is moved fails that block alone, one that fails in the
+ * repetitions at the end every block that had passed. */
 typedef struct mha_gradcheck_report {
     mha_gradcheck_verdict verdict;
     bool directional;                 /* numbers are along a direction, index is 0 */
@@ -265,18 +272,20 @@ mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_
 /* A test by Taylor's theorem: along a direction u over all blocks at once, entries moved by u max(1, |x|) h,
  *   remainder(h) = |L(x + h u) - L(x) - h sum gradient * u|
  * shrinks as h^2 for the right gradient and as h for a wrong one. The larger of the remainders at h and -h
- * is taken, so that no odd power can cancel. Independent of mha_gradcheck_run, and of every step:
- * a slope is read off, not a distance. */
+ * is taken, so that no odd power can cancel. There is no step to choose: a slope is read off, not a distance.
+ * A fault shows where its part of the remainder, h times it, is above rounding and above the curvature's part: one
+ * of a millionth of the gradient gives 1 to 1.5, smaller ones nearly 2. mha_gradcheck_run sees those. */
 enum { MHA_GRADCHECK_TAYLOR_STEPS = 44 };
 
 typedef struct mha_gradcheck_taylor {
-    /* log2(remainder(h) / remainder(h / 2)) for the least h at which the remainder is 256 times the rounding
-     * of L; of options.directions directions the least one. Infinity where the remainder is rounding at
-     * every step, as of a function that is linear in all blocks together. NaN when a call failed, or an output
-     * or gradient was not finite, or there is nothing to move. */
+    /* log2(remainder(h) / remainder(h / 2)) for the least h at which the remainder is 256 times the rounding;
+     * of options.directions directions the least one. Infinity where the remainder is rounding at
+     * every step, as of a function that is linear in all blocks together. NaN when a call failed, or a gradient
+     * or an output at x was not finite, when L was finite at no step, or there is nothing to move. */
     double order;
-    /* The steps of that direction, h = 2^-3, 2^-4, ... where L was finite, and how much of the remainder
-     * may be rounding. */
+    /* The steps of that direction, h = 2^-3, 2^-4, ... where L was finite and not too small to move it, and how much
+     * of the remainder may be rounding: of double precision, or what the smallest steps leave steadily where L is
+     * computed in less. */
     size_t count;
     double step[MHA_GRADCHECK_TAYLOR_STEPS], remainder[MHA_GRADCHECK_TAYLOR_STEPS],
         rounding[MHA_GRADCHECK_TAYLOR_STEPS];

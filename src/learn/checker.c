@@ -81,7 +81,7 @@ static bool make_kept_room(checker *check, size_t outputs) {
 
 static bool make_compared_room(checker *check, size_t compared) {
     size_t bytes;
-    if (size_multiply(&bytes, compared, 4 * sizeof(double))) {
+    if (size_multiply(&bytes, compared, 5 * sizeof(double))) {
         check->analytic = memory_allocate(bytes);
     }
     if (check->analytic == NULL) {
@@ -90,6 +90,7 @@ static bool make_compared_room(checker *check, size_t compared) {
     check->numeric = check->analytic + compared;
     check->estimate = check->numeric + compared;
     check->complex_step = check->estimate + compared;
+    check->magnitude_moved = check->complex_step + compared;
     return true;
 }
 
@@ -144,7 +145,7 @@ static bool draw_output_gradients(checker *check) {
             finite = finite && isfinite(output->values[i]);
         }
     }
-    return finite;
+    return finite && isfinite(check->magnitude);
 }
 
 mha_gradcheck_verdict checker_evaluate(checker *check) {
@@ -162,9 +163,14 @@ mha_gradcheck_verdict checker_evaluate(checker *check) {
             block->gradient[i] = 0.0;
         }
     }
-    return subject->backward(subject->context) ? MHA_GRADCHECK_PASS : MHA_GRADCHECK_CALL_FAILED;
+    keep_output_gradients(check);
+    const bool done = subject->backward(subject->context);
+    const bool changed = output_gradients_changed(check);
+    return !done     ? MHA_GRADCHECK_CALL_FAILED
+           : changed ? MHA_GRADCHECK_INPUTS_CHANGED
+                     : MHA_GRADCHECK_PASS;
 }
 
 double checker_zero(const checker *check, double x) {
-    return 0x1p-42 * check->magnitude / fmax(1.0, fabs(x));
+    return CHECKER_ROUNDING * check->magnitude / fmax(1.0, fabs(x));
 }

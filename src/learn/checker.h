@@ -5,18 +5,20 @@
 #include <mha/gradcheck.h>
 #include <mha/rng.h>
 
-#define checker_count_entries   mha_checker_count_entries
-#define checker_check_arguments mha_checker_check_arguments
-#define checker_begin           mha_checker_begin
-#define checker_evaluate        mha_checker_evaluate
-#define checker_record          mha_checker_record
-#define checker_zero            mha_checker_zero
-#define keep_values             mha_checker_keep_values
-#define values_changed          mha_checker_values_changed
-#define check_invariants        mha_checker_check_invariants
-#define checker_free            mha_checker_free
-#define extrapolate_difference  mha_extrapolate_difference
-#define complex_step_along      mha_complex_step_along
+#define checker_count_entries    mha_checker_count_entries
+#define checker_check_arguments  mha_checker_check_arguments
+#define checker_begin            mha_checker_begin
+#define checker_evaluate         mha_checker_evaluate
+#define checker_record           mha_checker_record
+#define checker_zero             mha_checker_zero
+#define keep_values              mha_checker_keep_values
+#define values_changed           mha_checker_values_changed
+#define keep_output_gradients    mha_checker_keep_output_gradients
+#define output_gradients_changed mha_checker_output_gradients_changed
+#define check_invariants         mha_checker_check_invariants
+#define checker_free             mha_checker_free
+#define extrapolate_difference   mha_extrapolate_difference
+#define complex_step_along       mha_complex_step_along
 
 /* One output that counts. */
 typedef struct term {
@@ -46,6 +48,7 @@ typedef struct checker {
     double *weights;  /* likewise: how far they move, in units of the step */
     /* (most derivatives of a block) */
     double *analytic, *numeric, *estimate, *complex_step;
+    double *magnitude_moved; /* sum of |r y| over the outputs that moved */
     /* Of all blocks, one behind the other: their values, and what backward left on zeros. */
     double *values, *gradients;
     double *output_gradients; /* of all outputs */
@@ -79,7 +82,10 @@ mha_gradcheck_verdict checker_evaluate(checker *check);
 /* report->index of an entry. */
 void checker_record(mha_gradcheck_report *report, const mha_gradcheck_block *block, size_t entry);
 
-/* The largest derivative by x that is rounding alone. */
+/* Of a sum of magnitudes, what may be the rounding of a long computation. */
+#define CHECKER_ROUNDING 0x1p-40
+
+/* The largest derivative by x that is rounding alone, of whatever the outputs are made of. */
 double checker_zero(const checker *check, double x);
 
 /* Keeps the values of all blocks; whether the function changed some since, which are then put back, and every
@@ -87,11 +93,21 @@ double checker_zero(const checker *check, double x);
 void keep_values(const checker *check);
 bool values_changed(mha_gradcheck_report *reports, const checker *check);
 
+/* Keeps the gradients of the outputs; whether they are others since, which are then put back. */
+void keep_output_gradients(const checker *check);
+bool output_gradients_changed(const checker *check);
+
 /* When all blocks have been checked: calls the function at the unmoved values again, and gives the verdicts
  * NOT_REPEATED, NOT_ADDED and NOT_LINEAR. Gradients are then what the first call made them. */
 void check_invariants(mha_gradcheck_report *reports, checker *check);
 
 /* The derivatives of L along check->weights, which belong to entries first .. first + count - 1 of block b. */
+
+/* By differences: the estimate is of the value's error, the magnitude the largest sum of |r y| over outputs that
+ * moved. */
+typedef struct derivative {
+    double value, estimate, magnitude;
+} derivative;
 
 typedef enum derivative_status {
     DERIVATIVE_FOUND,
@@ -101,11 +117,11 @@ typedef enum derivative_status {
 
 /* *numeric by differences on a ladder of steps from 2^-4 * scale down, and *estimate of its error; an estimate
  * of at most `enough` of what agrees with the gradient ends the ladder. x is put back to the same bits. */
-derivative_status extrapolate_difference(double *numeric, double *estimate, size_t b, size_t first,
-    size_t count, double scale, double enough, checker *check);
+derivative_status extrapolate_difference(derivative *numeric, size_t b, size_t first, size_t count,
+    double scale, double enough, checker *check);
 
-/* *derivative by the complex step. */
+/* *found by the complex step. */
 derivative_status complex_step_along(
-    double *derivative, size_t b, size_t first, size_t count, checker *check);
+    double *found, size_t b, size_t first, size_t count, checker *check);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "learn/difference.h"
 
-enum { RUNGS = 32 };
+enum { RUNGS = 64 };
 
 /* A value that may be the derivative. */
 typedef struct candidate {
@@ -60,99 +60,180 @@ static void add_row(table *of, difference found) {
  * whatever a function does. */
 #define NEAR_SPACING 0x1p-23
 #define FAR_SPACING  0x1p-20
+/* A step at which the ladder looks near x before it ends, in no ratio to its own. */
+#define NEAR_STEP (0.37 * NEAR_SPACING)
 
-/* The differences made so far, one a step; noise is NaN until it was measured. */
+/* The differences made so far, one a step. */
 typedef struct ladder {
+    direction along;
+    double scale, enough, analytic;
     difference rungs[RUNGS];
     double steps[RUNGS];
     size_t count;
-    double noise;
+    double noise_near, noise_far; /* NaN until they were measured */
+    bool near_alone;              /* steps near x have but the noise near x */
+    difference near;              /* at NEAR_STEP; value NaN until it was made */
 } ladder;
 
-/* Of a difference at a rung. */
-static double rounding_of(const ladder *with, size_t rung) {
-    const double noise = isnan(with->noise) ? 0.0 : with->noise / (2.0 * with->steps[rung]);
-    return fmax(with->rungs[rung].rounding, noise);
+static double rounding_of(const ladder *with, const difference *found, double step) {
+    if (isnan(with->noise_near)) {
+        return found->rounding;
+    }
+    const bool is_near = with->near_alone && step <= NEAR_SPACING * with->scale;
+    const double noise = is_near ? with->noise_near : fmax(with->noise_near, with->noise_far);
+    return fmax(found->rounding, noise / (2.0 * step));
 }
 
 static void fill_table(table *of, const ladder *with, size_t rung) {
-    const double value = with->rungs[rung].value;
-    if (isfinite(value)) {
-        add_row(of, (difference){value, rounding_of(with, rung)});
+    const difference *found = &with->rungs[rung];
+    if (isfinite(found->value)) {
+        add_row(of, (difference){found->value, rounding_of(with, found, with->steps[rung]),
+                        found->magnitude});
     } else {
         of->rows = 0;
     }
 }
 
-typedef enum decision { GO_DOWN, MEASURE_NOISE, END } decision;
+typedef enum decision { GO_DOWN, LOOK_NEAR, MEASURE_NOISE, END } decision;
 
-/* The ladder ends at what agrees with the gradient and is as good as it will get, and at what does not only
- * where rounding would hide the distance: larger steps may all have missed what the function does near x. Where
- * estimates no longer shrink, or the gradient would be contradicted, they have to know the noise. */
-static decision decide(const table *of, const ladder *with, double enough, double analytic) {
+/* The ladder ends at what agrees with the gradient, is as good as it will get and holds near x too, and at what
+ * does not agree only where rounding would hide the distance: larger steps may all have missed what the function
+ * does near x. Where estimates no longer shrink, or the gradient would be contradicted, they have to know the
+ * noise. */
+static decision decide(const table *of, const ladder *with) {
     const candidate *best = &of->best;
-    const double rounding = rounding_of(with, with->count - 1);
-    const double distance = fabs(analytic - best->value);
-    const bool agrees = distance <= fmax(MHA_GRADCHECK_ESTIMATES * best->estimate, 10.0 * enough);
-    const bool settled = best->estimate <= enough || rounding > best->estimate;
+    const double step = with->steps[with->count - 1];
+    const double rounding = rounding_of(with, &with->rungs[with->count - 1], step);
+    const double distance = fabs(with->analytic - best->value);
+    const bool agrees =
+        distance <= fmax(MHA_GRADCHECK_ESTIMATES * best->estimate, 10.0 * with->enough);
+    const bool settled = best->estimate <= with->enough || rounding > best->estimate;
     if (agrees && settled) {
-        return END;
+        return step <= NEAR_STEP * with->scale ? END : LOOK_NEAR;
     }
-    if (isnan(with->noise)) {
+    if (isnan(with->noise_near)) {
         return settled || of->latest.estimate > best->estimate ? MEASURE_NOISE : GO_DOWN;
     }
-    const bool hidden = !(MHA_GRADCHECK_ESTIMATES * rounding <= distance); /* NaN too */
-    return hidden && !agrees ? END : GO_DOWN;
+    const bool hidden = MHA_GRADCHECK_ESTIMATES * rounding > distance;
+    const bool clearer_near = with->near_alone && step > NEAR_STEP * with->scale;
+    return hidden && !agrees && !clearer_near ? END : GO_DOWN;
 }
 
-/* Near x, where steps end, and as far from it as they began, since lower precision may not be seen to move
- * near x. */
-static bool find_noise(ladder *with, const direction *along, double scale, const checker *check) {
-    size_t first = 0;
-    while (first + 1 < with->count && !isfinite(with->rungs[first].value)) {
-        first++;
+/* Whether the difference near x is what larger steps have led to. */
+static bool holds_near(const table *of, const ladder *with) {
+    const double rounding = rounding_of(with, &with->near, NEAR_STEP * with->scale);
+    const double apart = fabs(with->near.value - of->best.value);
+    return apart <= MHA_GRADCHECK_ESTIMATES * fmax(rounding, of->best.estimate) + with->enough;
+}
+
+enum { CLOSER = 4096, UNLIKE = 16 };
+
+/* What shrinks with the spacing is a kink, not noise: then closer points tell. One jump between neighbours would
+ * still show a fiftieth. *shrunk: whether they do. */
+static bool look_closer(bool *shrunk, ladder *with, const checker *check) {
+    double spacing = NEAR_SPACING * with->scale, closer;
+    bool moves = true;
+    *shrunk = false;
+    for (int times = 0; times < 2 && moves; times++) {
+        spacing /= CLOSER;
+        if (!measure_noise(&closer, &moves, &with->along, 0.0, spacing, check)) {
+            return false;
+        }
+        moves = moves && closer <= with->noise_near * 16.0 / CLOSER;
+        with->noise_near = moves ? closer : with->noise_near;
+        *shrunk = *shrunk || moves;
     }
-    double near_x, farther;
-    if (!measure_noise(&near_x, along, 0.0, NEAR_SPACING * scale, check) ||
-        !measure_noise(&farther, along, with->steps[first], FAR_SPACING * scale, check)) {
-        return false;
-    }
-    with->noise = fmax(near_x, farther);
     return true;
 }
 
-derivative_status extrapolate_difference(double *numeric, double *estimate, size_t b, size_t first,
-    size_t count, double scale, double enough, checker *check) {
+/* At two spacings, since a few jumps may fall so that they look smooth. */
+static bool measure_near(bool *moves, ladder *with, const checker *check) {
+    const double spacing = NEAR_SPACING * with->scale;
+    double wider;
+    if (!measure_noise(&with->noise_near, moves, &with->along, 0.0, spacing, check) ||
+        !measure_noise(&wider, moves, &with->along, 0.0, 3.1 * spacing, check)) {
+        return false;
+    }
+    with->noise_near = fmax(with->noise_near, wider);
+    return true;
+}
+
+/* Near x, where steps end, and as far from it as they began, since lower precision may not be seen to move near
+ * x. Noise is alike in both; where it is much larger near x it may be a kink, and where it is much smaller the
+ * function is smooth at that scale. */
+static bool find_noise(ladder *with, const checker *check) {
+    size_t first = 0;
+    bool moves_near, moves_far, shrunk = false;
+    while (first + 1 < with->count && !isfinite(with->rungs[first].value)) {
+        first++;
+    }
+    if (!measure_near(&moves_near, with, check) ||
+        !measure_noise(&with->noise_far, &moves_far, &with->along, with->steps[first],
+            FAR_SPACING * with->scale, check)) {
+        return false;
+    }
+    if (with->noise_near > UNLIKE * with->noise_far && !look_closer(&shrunk, with, check)) {
+        return false;
+    }
+    with->near_alone = shrunk || (moves_near && UNLIKE * with->noise_near < with->noise_far);
+    return true;
+}
+
+/* What the ladder has to do next, once what the decision asks for is done; false: a call failed. */
+static bool settle(decision *next, table *of, ladder *with, const checker *check) {
+    *next = decide(of, with);
+    if (*next == LOOK_NEAR) {
+        if (isnan(with->near.value) &&
+            !difference_at(&with->near, &with->along, NEAR_STEP * with->scale, check)) {
+            return false;
+        }
+        const bool unknown = isnan(with->noise_near);
+        *next = holds_near(of, with) ? END : unknown ? MEASURE_NOISE : GO_DOWN;
+    }
+    if (*next != MEASURE_NOISE) {
+        return true;
+    }
+    if (!find_noise(with, check)) {
+        return false;
+    }
+    *of = empty_table;
+    for (size_t rung = 0; rung < with->count; rung++) {
+        fill_table(of, with, rung);
+    }
+    return settle(next, of, with, check);
+}
+
+derivative_status extrapolate_difference(derivative *numeric, size_t b, size_t first, size_t count,
+    double scale, double enough, checker *check) {
     const mha_gradcheck_block *block = &check->subject->blocks[b];
-    const direction along = {block->values + first, block->gradient + first, check->weights, count};
-    const double analytic = direction_slope(&along);
+    ladder with = {.along = {block->values + first, block->gradient + first, check->weights, count},
+        .scale = scale,
+        .enough = enough,
+        .noise_near = (double)NAN,
+        .near = {(double)NAN, 0.0, 0.0}};
+    with.analytic = direction_slope(&with.along);
     table of = empty_table;
-    ladder with = {.noise = (double)NAN};
     decision next = GO_DOWN;
+    *numeric = (derivative){(double)NAN, (double)NAN, 0.0};
     while (with.count < RUNGS && next != END) {
         const double step = ldexp(scale, -4 - 2 * (int)with.count);
-        if (!can_move(&along, step)) {
+        difference *found = &with.rungs[with.count];
+        if (!can_move(&with.along, step)) {
             break;
         }
-        if (!difference_at(&with.rungs[with.count], &along, step, check)) {
+        if (!difference_at(found, &with.along, step, check)) {
             return DERIVATIVE_CALL_FAILED;
         }
         with.steps[with.count] = step;
+        numeric->magnitude =
+            fmax(numeric->magnitude, isfinite(found->value) ? found->magnitude : 0.0);
         fill_table(&of, &with, with.count++);
-        next = decide(&of, &with, enough, analytic);
-        if (next == MEASURE_NOISE) {
-            if (!find_noise(&with, &along, scale, check)) {
-                return DERIVATIVE_CALL_FAILED;
-            }
-            of = empty_table;
-            for (size_t rung = 0; rung < with.count; rung++) {
-                fill_table(&of, &with, rung);
-            }
-            next = decide(&of, &with, enough, analytic);
+        if (!settle(&next, &of, &with, check)) {
+            return DERIVATIVE_CALL_FAILED;
         }
     }
-    *numeric = of.best.value;
-    *estimate = of.best.estimate;
+    numeric->value = of.best.value;
+    numeric->estimate = of.best.estimate;
     return isfinite(of.best.estimate) ? DERIVATIVE_FOUND : DERIVATIVE_NOT_FINITE;
 }
 
@@ -160,7 +241,7 @@ derivative_status extrapolate_difference(double *numeric, double *estimate, size
 #define COMPLEX_STEP 0x1p-100
 
 derivative_status complex_step_along(
-    double *derivative, size_t b, size_t first, size_t count, checker *check) {
+    double *found, size_t b, size_t first, size_t count, checker *check) {
     const mha_gradcheck_case *subject = check->subject;
     mha_complex *const x = check->complex_blocks[b] + first;
     for (size_t i = 0; i < count; i++) {
@@ -176,7 +257,7 @@ derivative_status complex_step_along(
         const term *at = &check->terms[t];
         sum += at->r * (cimag(check->complex_outputs[at->output][at->entry]) / COMPLEX_STEP);
     }
-    *derivative = done ? sum : (double)NAN;
+    *found = done ? sum : (double)NAN;
     if (!done) {
         return DERIVATIVE_CALL_FAILED;
     }

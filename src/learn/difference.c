@@ -27,24 +27,26 @@ static double moved_weight(const direction *along, const double *kept, size_t i,
 /* The change of L between the values ahead and those now, term by term: what does not move adds no
  * rounding. */
 static difference change_of(const checker *check) {
-    difference change = {0.0, 0.0};
+    difference change = {0.0, 0.0, 0.0};
     for (size_t t = 0; t < check->term_count; t++) {
         const term *at = &check->terms[t];
         const double behind = *at->value, by = at->ahead - behind;
         if (by != 0.0) { /* NaN too */
             change.value += at->r * by;
-            change.rounding += DBL_EPSILON * fabs(at->r) * fmax(fabs(at->ahead), fabs(behind));
+            change.magnitude += fabs(at->r) * fmax(fabs(at->ahead), fabs(behind));
         }
     }
+    change.rounding = DBL_EPSILON * change.magnitude;
     return change;
 }
 
-/* The derivative from the change: an entry alone divides by the distance it moved; of several, what the
- * gradient makes of the distances that rounding added is taken off again. */
+/* The derivative from the change: an entry alone divides by the distance it moved; of several, what the gradient
+ * makes of the distances that rounding added is taken off again, which changes the distance from the gradient by
+ * that share of it, no more than MOST_LOST. */
 static difference derivative_of(
     difference change, const direction *along, const double *kept, double step) {
     const double unit = 2.0 * step;
-    difference found = {change.value / unit, change.rounding / unit};
+    difference found = {change.value / unit, change.rounding / unit, change.magnitude};
     if (along->count == 1) {
         found.value *= along->weights[0] / moved_weight(along, kept, 0, step);
         return found;
@@ -56,14 +58,23 @@ static difference derivative_of(
     return found;
 }
 
+#define MOST_LOST 0x1p-20
+
+/* Of a direction, and of what the gradient makes of it, next to nothing may be lost to rounding. */
 bool can_move(const direction *along, double step) {
-    for (size_t i = 0; i < along->count; i++) {
-        const double moved = moved_weight(along, along->x, i, step);
-        if (moved > 0.0 || moved < 0.0) {
-            return true;
-        }
+    double lost = 0.0, wanted = 0.0, slope_lost = 0.0, slope_wanted = 0.0;
+    if (along->count == 1) {
+        return fabs(moved_weight(along, along->x, 0, step)) > 0.0;
     }
-    return false;
+    for (size_t i = 0; i < along->count; i++) {
+        const double weight = along->weights[i];
+        const double by = fabs(moved_weight(along, along->x, i, step) - weight);
+        lost += by;
+        wanted += fabs(weight);
+        slope_lost += by * fabs(along->gradient[i]);
+        slope_wanted += fabs(weight * along->gradient[i]);
+    }
+    return lost <= MOST_LOST * wanted && !(slope_lost > MOST_LOST * slope_wanted);
 }
 
 bool difference_at(difference *found, const direction *along, double step, const checker *check) {
@@ -126,8 +137,8 @@ static double scaled_difference(const double *values, const double *points) {
 /* Of the outputs. What is more is no noise, but a kink or a pole. */
 #define MOST_NOISE 0x1p-10
 
-bool measure_noise(
-    double *noise, const direction *along, double offset, double spacing, const checker *check) {
+bool measure_noise(double *noise, bool *moves, const direction *along, double offset,
+    double spacing, const checker *check) {
     double changes[NOISE_POINTS], magnitude, largest = 0.0, squares = 0.0;
     for (int i = 0; i < NOISE_POINTS; i++) {
         const double step = offset + noise_points[i] * spacing;
@@ -136,6 +147,7 @@ bool measure_noise(
         }
         largest = fmax(largest, magnitude);
     }
+    *moves = largest > 0.0;
     const int count = NOISE_POINTS - NOISE_DIFFERENCE + 1;
     for (int i = 0; i < count; i++) {
         const double error = scaled_difference(changes + i, noise_points + i);

@@ -16,25 +16,26 @@ typedef struct direction {
     size_t count;
 } direction;
 
-/* A central difference, and how much of it may be rounding. */
+/* A central difference, how much of it may be rounding, and the sum of |r y| over the outputs that moved. */
 typedef struct difference {
-    double value, rounding;
+    double value, rounding, magnitude;
 } difference;
 
 /* What the gradient says of the derivative. */
 double direction_slope(const direction *along);
 
-/* Whether a step changes any entry. */
+/* Whether a step moves an entry, or of several nearly as far as it should. */
 bool can_move(const direction *along, double step);
 
 /* false: forward failed. x is put back. */
 bool difference_at(difference *found, const direction *along, double step, const checker *check);
 
-/* *noise, the standard deviation of L's own errors near x + offset, or 0 where L is not finite: from its sixth
+/* *moves: whether any output does. *noise, the standard deviation of L's own errors near x + offset, or 0 where L
+ * is not finite: from its sixth
  * differences at nine points about `spacing` apart, which of a smooth function are far below it (Hamming; Moré and
  * Wild, "Estimating computational noise", SIAM Journal on Scientific Computing 33(3), 2011). false: forward
  * failed. x is put back. */
-bool measure_noise(
-    double *noise, const direction *along, double offset, double spacing, const checker *check);
+bool measure_noise(double *noise, bool *moves, const direction *along, double offset,
+    double spacing, const checker *check);
 
 #endif

@@ -52,29 +52,34 @@ static bool check_analytic_entries(mha_gradcheck_report *report, const checker *
 static double enough_of(const mha_gradcheck_block *block, size_t count, double norm) {
     double largest = 0.0, squares = 0.0;
     for (size_t i = 0; i < count; i++) {
-        const double gradient = isfinite(block->gradient[i]) ? block->gradient[i] : 0.0;
-        largest = fmax(largest, fabs(gradient));
-        squares += gradient * gradient;
+        largest = fmax(largest, isfinite(block->gradient[i]) ? fabs(block->gradient[i]) : 0.0);
+    }
+    for (size_t i = 0; i < count && largest > 0.0; i++) {
+        const double share = isfinite(block->gradient[i]) ? block->gradient[i] / largest : 0.0;
+        squares += share * share;
     }
     return 0.1 * MHA_GRADCHECK_SHARE *
-           (norm > 0.0 ? norm * sqrt(squares / (double)count) : largest);
+           (norm > 0.0 ? norm * largest * sqrt(squares / (double)count) : largest);
 }
 
 /* Derivative n, along check->weights; false: it settles the verdict. */
 static bool derive(mha_gradcheck_report *report, checker *check, size_t b, size_t n, size_t first,
     size_t count, double scale, double enough) {
     const mha_gradcheck_block *block = &check->subject->blocks[b];
-    double analytic = 0.0, numeric = (double)NAN, complex_step = (double)NAN;
+    double analytic = 0.0, complex_step = (double)NAN;
+    derivative numeric = {(double)NAN, (double)NAN, 0.0};
     for (size_t i = 0; i < count; i++) {
         analytic += block->gradient[first + i] * check->weights[i];
     }
-    derivative_status status = extrapolate_difference(
-        &numeric, &check->estimate[n], b, first, count, scale, enough, check);
+    derivative_status status =
+        extrapolate_difference(&numeric, b, first, count, scale, enough, check);
     if (status == DERIVATIVE_FOUND && check->subject->forward_complex != NULL) {
         status = complex_step_along(&complex_step, b, first, count, check);
     }
     check->analytic[n] = analytic;
-    check->numeric[n] = numeric;
+    check->numeric[n] = numeric.value;
+    check->estimate[n] = numeric.estimate;
+    check->magnitude_moved[n] = numeric.magnitude;
     check->complex_step[n] = complex_step;
     if (status == DERIVATIVE_FOUND && isfinite(analytic)) {
         report->checked++;
@@ -82,7 +87,7 @@ static bool derive(mha_gradcheck_report *report, checker *check, size_t b, size_
     }
     report->verdict =
         status == DERIVATIVE_CALL_FAILED ? MHA_GRADCHECK_CALL_FAILED : MHA_GRADCHECK_NOT_FINITE;
-    record(report, block, first, analytic, numeric, complex_step);
+    record(report, block, first, analytic, numeric.value, complex_step);
     return false;
 }
 
@@ -138,14 +143,16 @@ static double share(double distance, double allowed) {
     return distance > 0.0 ? distance / allowed : 0.0;
 }
 
-/* What derivative n has to be zero by. */
+/* What derivative n may be and still be zero: its estimate, the rounding of a sum of outputs that the block
+ * moves, or the last place of all. */
 static double zero_of(
     const mha_gradcheck_report *report, const checker *check, size_t b, size_t n) {
     const mha_gradcheck_block *block = &check->subject->blocks[b];
-    const double rounding = report->directional
-                                ? checker_zero(check, 1.0) * sqrt((double)checker_entries(block))
-                                : checker_zero(check, block->values[n]);
-    return fmax(MHA_GRADCHECK_ESTIMATES * check->estimate[n], rounding);
+    const double scale = report->directional ? sqrt((double)checker_entries(block))
+                                             : 1.0 / fmax(1.0, fabs(block->values[n]));
+    const double rounding =
+        fmax(CHECKER_ROUNDING * check->magnitude_moved[n], DBL_EPSILON * check->magnitude);
+    return fmax(MHA_GRADCHECK_ESTIMATES * check->estimate[n], scale * rounding);
 }
 
 /* Records derivative n of the report. */
@@ -272,6 +279,7 @@ mha_status mha_gradcheck_run(mha_gradcheck_report *reports, const mha_gradcheck_
         }
         if (usable) {
             check_invariants(reports, &check);
+            values_changed(reports, &check);
         }
     }
     checker_free(&check);

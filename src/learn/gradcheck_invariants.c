@@ -62,6 +62,27 @@ bool values_changed(mha_gradcheck_report *reports, const checker *check) {
     return changed;
 }
 
+void keep_output_gradients(const checker *check) {
+    double *at = check->output_gradients;
+    for (size_t o = 0; o < check->subject->output_count; o++) {
+        const mha_gradcheck_output *output = &check->subject->outputs[o];
+        copy(at, output->gradient, output->count);
+        at += output->count;
+    }
+}
+
+bool output_gradients_changed(const checker *check) {
+    bool changed = false;
+    const double *at = check->output_gradients;
+    for (size_t o = 0; o < check->subject->output_count; o++) {
+        const mha_gradcheck_output *output = &check->subject->outputs[o];
+        changed = changed || first_difference(output->gradient, at, output->count) < output->count;
+        copy(output->gradient, at, output->count);
+        at += output->count;
+    }
+    return changed;
+}
+
 static bool outputs_repeat(const checker *check) {
     for (size_t t = 0; t < check->term_count; t++) {
         if (!same_bits(*check->terms[t].value, check->terms[t].first)) {
@@ -128,21 +149,13 @@ static void expect(mha_gradcheck_report *reports, const checker *check, double t
 /* Backward with output gradients of zero, which are put back; false: it failed. */
 static bool backward_of_nothing(const checker *check) {
     const mha_gradcheck_case *subject = check->subject;
-    double *at = check->output_gradients;
     for (size_t o = 0; o < subject->output_count; o++) {
-        const mha_gradcheck_output *output = &subject->outputs[o];
-        for (size_t i = 0; i < output->count; i++) {
-            *at++ = output->gradient[i];
-            output->gradient[i] = 0.0;
+        for (size_t i = 0; i < subject->outputs[o].count; i++) {
+            subject->outputs[o].gradient[i] = 0.0;
         }
     }
     const bool done = backward_on_zeros(check);
-    at = check->output_gradients;
-    for (size_t o = 0; o < subject->output_count; o++) {
-        for (size_t i = 0; i < subject->outputs[o].count; i++) {
-            subject->outputs[o].gradient[i] = *at++;
-        }
-    }
+    output_gradients_changed(check);
     return done;
 }
 

@@ -19,11 +19,12 @@ static void draw_direction(double *weights, checker *check) {
 /* The change of L that is left when the gradient's part is taken off. */
 typedef struct rest {
     double value, rounding;
+    bool moved; /* any output */
 } rest;
 
 /* Moves all entries from where they were kept by weights * step, and adds up what the gradient says of that. */
 static rest move_all(const double *weights, double step, const checker *check) {
-    rest predicted = {0.0, 0.0};
+    rest predicted = {0.0, 0.0, false};
     const double *kept = check->values;
     for (size_t b = 0; b < check->subject->block_count; b++) {
         const mha_gradcheck_block *block = &check->subject->blocks[b];
@@ -43,10 +44,12 @@ static bool remainder_at(rest *left, const double *weights, double step, const c
     const rest predicted = move_all(weights, step, check);
     const bool done = check->subject->forward(check->subject->context);
     double change = 0.0;
-    left->rounding = predicted.rounding;
+    *left = predicted;
     for (size_t t = 0; t < check->term_count; t++) {
         const term *at = &check->terms[t];
-        change += at->r * (*at->value - at->first);
+        const double by = at->r * (*at->value - at->first);
+        change += by;
+        left->moved = left->moved || by != 0.0;
         left->rounding += DBL_EPSILON * fabs(at->r) * fmax(fabs(*at->value), fabs(at->first));
     }
     left->value = fabs(change - predicted.value);
@@ -65,23 +68,47 @@ static void put_back(const checker *check) {
     }
 }
 
-/* Steps and remainders along one direction; false: a call failed. */
+enum { LAST_STEPS = 8, STEADY = 16 };
+
+/* What the smallest steps leave and does not shrink with them is noise of L, in single precision say: it counts as
+ * rounding at every step. */
+static void count_noise(mha_gradcheck_taylor *of) {
+    if (of->count <= LAST_STEPS) {
+        return;
+    }
+    const size_t last = of->count - 1;
+    double noise = 0.0;
+    if (of->remainder[last - LAST_STEPS] < STEADY * of->remainder[last]) {
+        for (size_t n = last - LAST_STEPS; n <= last; n++) {
+            noise = fmax(noise, of->remainder[n]);
+        }
+    }
+    for (size_t n = 0; n <= last; n++) {
+        of->rounding[n] = fmax(of->rounding[n], noise);
+    }
+}
+
+/* Steps and remainders along one direction; false: a call failed. Steps that are too small to move L, once it
+ * moved, say nothing. */
 static bool trace(mha_gradcheck_taylor *of, const double *weights, const checker *check) {
-    bool done = true;
+    bool done = true, moved = false;
     of->count = 0;
     for (int n = 0; n < MHA_GRADCHECK_TAYLOR_STEPS && done; n++) {
         const double step = ldexp(1.0, -3 - n);
-        rest up, down = {0.0, 0.0};
+        rest up, down = {0.0, 0.0, false};
         done =
             remainder_at(&up, weights, step, check) && remainder_at(&down, weights, -step, check);
-        if (done && isfinite(up.value) && isfinite(down.value)) {
+        const bool moves = up.moved || down.moved;
+        if (done && isfinite(up.value) && isfinite(down.value) && (moves || !moved)) {
             of->step[of->count] = step;
             of->remainder[of->count] = fmax(up.value, down.value);
             of->rounding[of->count] = fmax(up.rounding, down.rounding);
             of->count++;
         }
+        moved = moved || moves;
     }
     put_back(check);
+    count_noise(of);
     return done;
 }
 
@@ -124,8 +151,11 @@ static void trace_directions(mha_gradcheck_taylor *taylor, checker *check) {
             return;
         }
         next.order = order_of(&next);
-        if (n == 0 || !(next.order >= taylor->order)) {
+        if (n == 0 || next.order < taylor->order || isnan(next.order)) {
             *taylor = next;
+        }
+        if (isnan(next.order)) {
+            return;
         }
     }
 }
