@@ -9,5 +9,6 @@ TCase *case_wrong(void);
 TCase *case_wrong_stages(void);
 TCase *case_wrong_passes(void);
 TCase *case_refusals(void);
+TCase *case_told(void);
 
 #endif

@@ -199,6 +199,7 @@ Suite *case_suite(void) {
     suite_add_tcase(suite, case_wrong());
     suite_add_tcase(suite, case_wrong_stages());
     suite_add_tcase(suite, case_wrong_passes());
+    suite_add_tcase(suite, case_told());
     suite_add_tcase(suite, case_refusals());
     return suite;
 }

@@ -58,7 +58,7 @@ static const struct {
     {"mask", blocked_pairs, MHA_SCORES, 1, MARK_BLOCKED_PAIRS, "pairs that the mask blocks"},
     {"lost pairs", seen_pairs, MHA_SCORES, 0, MARK_SEEN_PAIRS, "pairs that the mask allows"},
     {"row term", rows_moved, MHA_MASKED, 1, MARK_SOFTMAX_ROWS, "rows do not sum to zero"},
-    {"no row term", rows_moved, MHA_SCORES, 1, MARK_UNKNOWN, "no mark of a common mistake"},
+    {"no row term", rows_spoiled, MHA_MASKED, 1, MARK_UNKNOWN, "no mark of a common mistake"},
     {"a head", last_head, MHA_WQ, 0, MARK_HEAD, "zero in head 1, right elsewhere"},
     {"a head of wo", last_head, MHA_WO, 3, MARK_HEAD, "3 times what is right in head 1, right"},
     {"a head of q", last_head, MHA_Q_HEADS, 0, MARK_HEAD, "zero in head 1, right elsewhere"},

@@ -147,8 +147,8 @@ static enum by_scale by_scale_of(const mha_value *values, size_t count, unsigned
             truths[i][k] = (double)(k % 5) + 1.0 + (double)i;
             doubled[i][k] = 2.0 * truths[i][k];
         }
-        claims[i] = (struct claim){
-            "claim", values[i], (twice >> i & 1) != 0 ? doubled[i] : truths[i], truths[i], 1e-12};
+        claims[i] = (struct claim){"claim", values[i],
+            (twice >> i & 1) != 0 ? doubled[i] : truths[i], truths[i], 1e-12, NULL};
     }
     const struct claim_setting setting = {.shape = &shape, .claims = claims, .count = count};
     return claim_by_scale(&claims[0], 2.0, &setting);
@@ -192,7 +192,7 @@ static struct diagnosis diagnosis_of_parts(const double *factors, size_t count, 
             made[i] += factors[p] * parts_of[p][i];
         }
     }
-    const struct claim claim = {"claim", value, made, whole, 1e-12};
+    const struct claim claim = {"claim", value, made, whole, 1e-12, NULL};
     const struct claim_setting setting = {
         .shape = &shape, .claims = &claim, .count = 1, .parts = parts, .part_count = count};
     struct diagnosis found;
@@ -245,7 +245,7 @@ START_TEST(parts_that_depend_on_each_other) {
     }
     const struct claim_part parts[] = {
         {"one", part}, {"the same", part}, {"nothing", (double[16]){0}}};
-    const struct claim claim = {"claim", MHA_QUERY, claimed, sum, 1e-12};
+    const struct claim claim = {"claim", MHA_QUERY, claimed, sum, 1e-12, NULL};
     for (size_t count = 0; count <= 3; count++) {
         const struct claim_setting setting = {
             .shape = &shape, .claims = &claim, .count = 1, .parts = parts, .part_count = count};
@@ -265,7 +265,7 @@ START_TEST(many_places) {
         truth[i] = 1.0 + (double)(i % 9);
         claimed[i] = i / 4 < 60 ? 0.0 : truth[i];
     }
-    const struct claim claim = {"claim", MHA_QUERY, claimed, truth, 1e-12};
+    const struct claim claim = {"claim", MHA_QUERY, claimed, truth, 1e-12, NULL};
     const struct claim_setting setting = {.shape = &shape, .claims = &claim, .count = 1};
     struct diagnosis found;
     diagnose(&found, &claim, &setting);

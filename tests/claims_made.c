@@ -11,7 +11,7 @@ const mha_shape claims_shape = {3, 4, 5, 12, 2};
 
 struct claim claims[MHA_VALUE_COUNT];
 double truth[MHA_VALUE_COUNT][CLAIMS_MOST], claimed[MHA_VALUE_COUNT][CLAIMS_MOST];
-static double untransposed[CLAIMS_MOST];
+static double untransposed[CLAIMS_MOST], weights[CLAIMS_MOST];
 static unsigned char allowed[CLAIMS_MOST];
 static mha_mask mask;
 
@@ -55,6 +55,7 @@ void claims_fill(void) {
     }
     for (size_t i = 0; i < CLAIMS_MOST; i++) {
         untransposed[i] = mha_rng_normal(&rng);
+        weights[i] = allowed[i] * mha_rng_random(&rng);
     }
 }
 
@@ -63,6 +64,7 @@ struct diagnosis diagnosis_of(mha_value value) {
         .mask = &mask,
         .claims = claims,
         .count = MHA_VALUE_COUNT,
+        .weights = weights,
         .untransposed = value == MHA_SOURCE ? untransposed : NULL};
     struct diagnosis found;
     memset(&found, 0xff, sizeof found);
@@ -163,6 +165,13 @@ void seen_pairs(mha_value value, double by) {
 }
 
 void rows_moved(mha_value value, double by) {
+    const size_t S = claims_shape.source_length;
+    for (size_t i = 0; i < claims_count(value); i++) {
+        claimed[value][i] += by * (double)(i / S % 3) * weights[i];
+    }
+}
+
+void rows_spoiled(mha_value value, double by) {
     for (size_t i = 0; i < claims_count(value); i++) {
         claimed[value][i] *= 1.0 + by * (double)(i % 5);
     }

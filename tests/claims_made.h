@@ -32,6 +32,7 @@ void regrouped(mha_value value, double by);
 void blocked_pairs(mha_value value, double by);
 void seen_pairs(mha_value value, double by);
 void rows_moved(mha_value value, double by);
+void rows_spoiled(mha_value value, double by);
 void last_head(mha_value value, double by);
 void last_samples(mha_value value, double by);
 void last_target(mha_value value, double by);

@@ -130,5 +130,6 @@ void claim_set_free(struct claim_set *made) {
     for (size_t i = 0; i < made->count; i++) {
         free(made->converted[i]);
     }
+    free(made->allowed);
     *made = (struct claim_set){.count = 0};
 }

@@ -10,6 +10,7 @@ struct claim_set {
     mha_dtype dtype[MOST_CLAIMS];     /* in the file */
     size_t count;
     void *converted[MOST_CLAIMS];
+    double *allowed; /* of all entries, set with their truth; or NULL */
 };
 
 /* Takes the claims out of the input's arrays and checks their shapes and dtypes. MHA_ERROR_FORMAT when there is

@@ -109,10 +109,49 @@ static mha_status walk_over(struct walk *walk, const struct made_leaves *made,
     return status;
 }
 
-/* most[c]: over the entries of claim c the largest root of the sum of squares, or the largest change. */
-static mha_status measure(double most[MOST_CLAIMS], const struct claim_set *set,
+/* What walks have shown of the entries of all claims. */
+struct shown {
+    double *roots[MOST_CLAIMS];   /* of sums of squares */
+    double *changes[MOST_CLAIMS]; /* the largest */
+    double *numbers;
+};
+
+static mha_status shown_create(
+    struct shown *made, const struct claim_set *set, const mha_shape *shape, mha_error *error) {
+    size_t all = 0;
+    for (size_t c = 0; c < set->count; c++) {
+        all += mha_value_count(set->claims[c].value, shape);
+    }
+    made->numbers = allocate_zeroed(all, 2 * sizeof *made->numbers);
+    if (made->numbers == NULL) {
+        return no_memory(error);
+    }
+    double *at = made->numbers;
+    for (size_t c = 0; c < set->count; c++) {
+        made->roots[c] = at;
+        made->changes[c] = at + all;
+        at += mha_value_count(set->claims[c].value, shape);
+    }
+    return MHA_OK;
+}
+
+/* Keeps what a walk shows, of squares or of moved leaves. */
+static void see(struct shown *shown, const struct claim_set *set, const struct walk *walk,
+    const double *query, bool squares) {
+    for (size_t c = 0; c < set->count; c++) {
+        const struct claim *claim = &set->claims[c];
+        const double *there = truth_gradient(walk, query, claim->value);
+        const size_t count = mha_value_count(claim->value, &walk->pass.shape);
+        double *most = squares ? shown->roots[c] : shown->changes[c];
+        for (size_t i = 0; i < count; i++) {
+            const double size = squares ? sqrt(there[i]) : fabs(there[i] - claim->truth[i]);
+            most[i] = isfinite(size) ? fmax(most[i], size) : HUGE_VAL;
+        }
+    }
+}
+
+static mha_status measure(struct shown *shown, const struct claim_set *set,
     const struct truth *truth, bool squares, mha_rng *rng, mha_error *error) {
-    const mha_shape *shape = &truth->walk.pass.shape;
     struct made_leaves made;
     struct walk walk = {.numbers = NULL};
     mha_stage stages[MHA_STAGE_COUNT];
@@ -125,20 +164,13 @@ static mha_status measure(double most[MOST_CLAIMS], const struct claim_set *set,
     if (status != MHA_OK) {
         return status;
     }
-    double *query = allocate_zeroed(mha_value_count(MHA_QUERY, shape), sizeof *query);
+    const size_t queries = mha_value_count(MHA_QUERY, &truth->walk.pass.shape);
+    double *query = allocate_zeroed(queries, sizeof *query);
     status =
         query == NULL ? no_memory(error) : walk_over(&walk, &made, truth, stages, squares, error);
     if (status == MHA_OK) {
         join_streams(query, &walk, truth->self_attention);
-    }
-    for (size_t c = 0; status == MHA_OK && c < set->count; c++) {
-        const struct claim *claim = &set->claims[c];
-        const double *there = truth_gradient(&walk, query, claim->value);
-        const size_t count = mha_value_count(claim->value, shape);
-        for (size_t i = 0; i < count; i++) {
-            const double size = squares ? sqrt(there[i]) : fabs(there[i] - claim->truth[i]);
-            most[c] = isfinite(size) ? fmax(most[c], size) : HUGE_VAL;
-        }
+        see(shown, set, &walk, query, squares);
     }
     walk_destroy(&walk);
     free(query);
@@ -148,29 +180,47 @@ static mha_status measure(double most[MOST_CLAIMS], const struct claim_set *set,
 
 enum { CHANGES = 64, ROOTS = 32, DRAWS = 3 };
 
+/* Turns the roots into what is allowed. */
+static mha_status allow(struct claim *claim, double *roots, const double *changes, mha_dtype dtype,
+    size_t count, mha_error *error) {
+    const bool is_double = dtype == MHA_FLOAT64;
+    const double unit = is_double ? DBL_EPSILON : (double)FLT_EPSILON;
+    const double least = is_double ? DBL_MIN : (double)FLT_MIN;
+    claim->allowed = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        roots[i] = CHANGES * changes[i] * (unit / (double)FLT_EPSILON) +
+                   ROOTS * unit * fmax(roots[i], fabs(claim->truth[i])) + least;
+        claim->allowed = fmax(claim->allowed, roots[i]);
+    }
+    claim->allowed_at = roots;
+    return isfinite(claim->allowed)
+               ? MHA_OK
+               : mha_fail(error, MHA_ERROR_NOT_FINITE,
+                     "%s: numbers that are too large to tell what rounding makes of it",
+                     claim->name);
+}
+
 mha_status rounding_set(struct claim_set *set, const struct truth *truth, mha_error *error) {
-    double change[MOST_CLAIMS] = {0.0}, roots[MOST_CLAIMS] = {0.0};
+    const mha_shape *shape = &truth->walk.pass.shape;
+    struct shown shown;
     mha_rng rng;
     mha_rng_seed(&rng, (const uint64_t[]){0, 6, 2}, 3);
+    mha_status status = shown_create(&shown, set, shape, error);
+    if (status != MHA_OK) {
+        return status;
+    }
+    set->allowed = shown.numbers;
     for (size_t c = 0; c < set->count; c++) {
         set->claims[c].truth = truth_gradient(&truth->walk, truth->query, set->claims[c].value);
     }
-    mha_status status = measure(roots, set, truth, true, &rng, error);
+    status = measure(&shown, set, truth, true, &rng, error);
     for (int draw = 0; draw < DRAWS && status == MHA_OK; draw++) {
-        status = measure(change, set, truth, false, &rng, error);
+        status = measure(&shown, set, truth, false, &rng, error);
     }
     for (size_t c = 0; c < set->count && status == MHA_OK; c++) {
-        struct claim *claim = &set->claims[c];
-        const bool is_double = set->dtype[c] == MHA_FLOAT64;
-        const double unit = is_double ? DBL_EPSILON : (double)FLT_EPSILON;
-        const double largest = claim_largest(claim, &truth->walk.pass.shape);
-        claim->allowed = CHANGES * change[c] * (unit / (double)FLT_EPSILON) +
-                         ROOTS * unit * fmax(roots[c], largest) +
-                         (is_double ? DBL_MIN : (double)FLT_MIN);
-        if (!isfinite(claim->allowed)) {
-            status = mha_fail(error, MHA_ERROR_NOT_FINITE,
-                "%s: numbers that are too large to tell what rounding makes of it", claim->name);
-        }
+        const size_t count = mha_value_count(set->claims[c].value, shape);
+        status =
+            allow(&set->claims[c], shown.roots[c], shown.changes[c], set->dtype[c], count, error);
     }
     return status;
 }

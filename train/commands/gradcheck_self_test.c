@@ -88,6 +88,7 @@ static void print_tests(const struct finding *found) {
 
 struct counts {
     size_t caught, located, diagnosed;
+    size_t known; /* faults that leave a known mark */
 };
 
 static void print_fault(struct counts *counts, const struct fault *fault,
@@ -102,6 +103,7 @@ static void print_fault(struct counts *counts, const struct fault *fault,
         place->diagnosis.text, right_mark ? "" : " (not what it is)");
     counts->caught += caught;
     counts->located += right_place;
+    counts->known += fault->mark != MARK_UNKNOWN;
     counts->diagnosed += right_mark && fault->mark != MARK_UNKNOWN;
 }
 
@@ -140,7 +142,7 @@ static mha_status try_right_layer(
 }
 
 int gradcheck_self_test(const mha_gradcheck_options *options) {
-    struct counts counts = {0, 0, 0};
+    struct counts counts = {0, 0, 0, 0};
     bool passes;
     mha_error error;
     mha_status status = try_right_layer(&passes, options, &error);
@@ -159,5 +161,7 @@ int gradcheck_self_test(const mha_gradcheck_options *options) {
         "%zu of %zu faults caught, %zu found in the right stage, %zu diagnosed rightly; the right "
         "layer %s\n",
         counts.caught, fault_count, counts.located, counts.diagnosed, passes ? "passes" : "FAILS");
-    return finish_output(counts.caught == fault_count && passes ? STATUS_DONE : STATUS_FAILED);
+    const bool proven = passes && counts.caught == fault_count && counts.located == fault_count &&
+                        counts.diagnosed == counts.known;
+    return finish_output(proven ? STATUS_DONE : STATUS_FAILED);
 }

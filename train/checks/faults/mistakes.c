@@ -42,14 +42,9 @@ static bool comes_out(const struct claim *claim, const struct walk *walk, bool s
     const double *source = walk->pass.gradient[MHA_SOURCE];
     bool same = true;
     for (size_t i = 0; i < count && same; i++) {
-        same = fabs(claim->claimed[i] - (gradient[i] + source[i])) <= 16.0 * held.allowed;
+        same = fabs(claim->claimed[i] - (gradient[i] + source[i])) <= CLAIM_CLOSE * held.allowed;
     }
     return same;
-}
-
-/* A claim that is nearly right comes out of every mistake that changes nothing here. */
-static bool is_told_apart(const struct claim *claim, const mha_shape *shape) {
-    return !claim_is(claim, claim->truth, 1.0, mha_value_count(claim->value, shape));
 }
 
 static void judge(
@@ -58,7 +53,8 @@ static void judge(
     for (size_t c = 0; c < trial->count; c++) {
         const struct claim *claim = &trial->claims[c];
         const bool same = comes_out(claim, walk, trial->self_attention);
-        const bool explained = same && is_told_apart(claim, &walk->pass.shape);
+        const bool explained =
+            same && claim_is_apart(claim, mha_value_count(claim->value, &walk->pass.shape));
         char *one = trial->made->one[c];
         all = all && same;
         some = some || explained;

@@ -72,7 +72,9 @@ static double share_of(const struct float_report *report) {
 size_t float_worst_report(const struct float_report *reports, size_t count) {
     size_t worst = 0;
     for (size_t i = 1; i < count; i++) {
-        worst = share_of(&reports[i]) > share_of(&reports[worst]) ? i : worst;
+        const bool same = reports[i].passed == reports[worst].passed;
+        const bool farther = share_of(&reports[i]) > share_of(&reports[worst]);
+        worst = (same && farther) || (!reports[i].passed && reports[worst].passed) ? i : worst;
     }
     return worst;
 }

@@ -67,7 +67,7 @@ static bool head_is(
         claim_coordinate(&at, &heads, claim->value, AXIS_HEAD, i, setting->shape);
         const size_t from = in_head(i, at, other, claim->value, setting->shape);
         if (at == head &&
-            !(fabs(claim->claimed[i] - claim->truth[from]) <= 16.0 * claim->allowed)) {
+            !(fabs(claim->claimed[i] - claim->truth[from]) <= CLAIM_CLOSE * claim->allowed)) {
             return false;
         }
     }
@@ -107,7 +107,7 @@ static bool is_regrouped(const struct claim *claim, size_t length, const mha_sha
         for (size_t i = 0; i < length * D; i++) {
             const size_t l = i / D, head = i % D / d, k = i % d;
             const size_t base = b * length * D, split = base + (head * length + l) * d + k;
-            const double close = 16.0 * claim->allowed;
+            const double close = CLAIM_CLOSE * claim->allowed;
             one = one && fabs(claim->claimed[base + i] - claim->truth[split]) <= close;
             other = other && fabs(claim->claimed[split] - claim->truth[base + i]) <= close;
         }
@@ -146,19 +146,30 @@ static bool is_seen(size_t entry, const struct claim_setting *setting) {
     return mha_mask_row_allows(&at, entry % S);
 }
 
-static bool rows_sum_to_zero(const struct claim *claim, const double *array, size_t count,
-    const struct claim_setting *setting) {
+/* Whether each row is off by its attention weights times one number, some of them not zero: what is left of
+ * dS = P (dP - sum over keys of P dP) when that sum is another number. */
+static bool row_term_is_off(
+    const struct claim *claim, size_t count, const struct claim_setting *setting) {
     const size_t S = setting->shape->source_length;
+    bool some = false;
     for (size_t row = 0; row < count / S; row++) {
-        double sum = 0.0;
+        const double *claimed = claim->claimed + row * S, *truth = claim->truth + row * S;
+        const double *weights = setting->weights + row * S;
+        double product = 0.0, square = 0.0;
         for (size_t s = 0; s < S; s++) {
-            sum += array[row * S + s];
+            product += weights[s] * (claimed[s] - truth[s]);
+            square += weights[s] * weights[s];
         }
-        if (!(fabs(sum) <= 16.0 * (double)S * claim->allowed)) {
-            return false;
+        const double term = square > 0.0 ? product / square : 0.0;
+        for (size_t s = 0; s < S; s++) {
+            const double left = claimed[s] - truth[s] - term * weights[s];
+            if (!(fabs(left) <= CLAIM_CLOSE * claim->allowed)) {
+                return false;
+            }
         }
+        some = some || fabs(term) * square > CLAIM_CLOSE * claim->allowed;
     }
-    return true;
+    return some;
 }
 
 bool diagnose_pairs(
@@ -182,8 +193,7 @@ bool diagnose_pairs(
         found->mark = MARK_SEEN_PAIRS;
         snprintf(found->text, sizeof found->text,
             "zero at %zu pairs that the mask allows: the mask is another one", lost);
-    } else if (rows_sum_to_zero(claim, claim->truth, count, setting) &&
-               !rows_sum_to_zero(claim, claim->claimed, count, setting)) {
+    } else if (setting->weights != NULL && row_term_is_off(claim, count, setting)) {
         found->mark = MARK_SOFTMAX_ROWS;
         snprintf(found->text, sizeof found->text,
             "rows do not sum to zero: the row term of the softmax, sum over keys of P dP, is "

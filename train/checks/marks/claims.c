@@ -17,12 +17,25 @@ double claim_largest(const struct claim *claim, const mha_shape *shape) {
     return largest;
 }
 
-/* An array that is compared with the claim is rounded as the truth is. */
-enum { CLOSE = 16 };
+bool claim_is_off(const struct claim *claim, size_t entry) {
+    const double distance = fabs(claim->claimed[entry] - claim->truth[entry]);
+    return !(distance <= claim_allowed(claim, entry));
+}
+
+bool claim_is_apart(const struct claim *claim, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!(fabs(claim->claimed[i] - claim->truth[i]) <= CLAIM_CLOSE * claim->allowed)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool claim_is(const struct claim *claim, const double *array, double factor, size_t count) {
-    const double close = CLOSE * claim->allowed * fmax(1.0, fabs(factor));
     for (size_t i = 0; i < count; i++) {
+        /* Other arrays may be large where this one is small. */
+        const double allowed = array == claim->truth ? claim_allowed(claim, i) : claim->allowed;
+        const double close = CLAIM_CLOSE * allowed * fmax(1.0, fabs(factor));
         if (!(fabs(claim->claimed[i] - factor * array[i]) <= close)) {
             return false;
         }
@@ -42,7 +55,7 @@ static void measure(struct diagnosis *found, const struct claim *claim, size_t c
                 found->mark = MARK_NOT_FINITE;
                 found->entry = i;
             }
-        } else if (!(distance <= claim->allowed)) {
+        } else if (claim_is_off(claim, i)) {
             found->wrong++;
             if (found->mark != MARK_NOT_FINITE && distance > worst) {
                 worst = distance;
@@ -63,6 +76,8 @@ static double best_factor(const struct claim *claim, size_t count) {
     return square > 0.0 ? product / square : 0.0;
 }
 
+#define MOST_TOLERANCE 0.01 /* of a factor that is named */
+
 static bool diagnose_factor(struct diagnosis *found, const struct claim *claim,
     const struct claim_setting *setting, size_t count) {
     const double factor = best_factor(claim, count);
@@ -70,12 +85,16 @@ static bool diagnose_factor(struct diagnosis *found, const struct claim *claim,
     if (largest == 0.0 || !claim_is(claim, claim->truth, factor, count)) {
         return false;
     }
-    if (fabs(factor) * largest <= CLOSE * claim->allowed) {
+    if (fabs(factor) * largest <= CLAIM_CLOSE * claim->allowed) {
         found->mark = MARK_MISSING;
         snprintf(found->text, sizeof found->text, "zero everywhere: no gradient reaches it");
         return true;
     }
-    const double tolerance = 2.0 * CLOSE * claim->allowed / largest;
+    const double tolerance = fmin(2.0 * CLAIM_CLOSE * claim->allowed / largest, MOST_TOLERANCE);
+    if (fabs(factor - 1.0) <= tolerance) {
+        return false;
+    }
+    found->factor = factor;
     found->mark = factor_mark(found->text, sizeof found->text, factor, tolerance,
         claim_by_scale(claim, factor, setting), setting->shape);
     return true;
@@ -104,8 +123,8 @@ static bool diagnose_transposed(
     const mha_value_shape of = mha_value_shape_of(claim->value, setting->shape);
     bool transposed = strcmp(of.axes, "DD") == 0;
     for (size_t i = 0; transposed && i < D * D; i++) {
-        transposed =
-            fabs(claim->claimed[i] - claim->truth[i % D * D + i / D]) <= CLOSE * claim->allowed;
+        transposed = fabs(claim->claimed[i] - claim->truth[i % D * D + i / D]) <=
+                     CLAIM_CLOSE * claim->allowed;
     }
     if (transposed) {
         found->mark = MARK_TRANSPOSED;
@@ -147,13 +166,15 @@ void diagnose(
     if (found->mark != MARK_UNKNOWN || diagnose_one_entry(found, claim, setting, count)) {
         return;
     }
-    if (!claim_is(claim, claim->truth, 1.0, count) &&
-        (diagnose_factor(found, claim, setting, count) ||
-            diagnose_exchanged(found, claim, setting, count) ||
-            diagnose_transposed(found, claim, setting) || diagnose_heads(found, claim, setting) ||
-            diagnose_pairs(found, claim, setting) || diagnose_slices(found, claim, setting) ||
-            diagnose_parts(found, claim, setting))) {
-        return;
+    const bool apart = claim_is_apart(claim, count);
+    if (claim_is(claim, claim->truth, 1.0, count) ||
+        !(diagnose_factor(found, claim, setting, count) ||
+            (apart && (diagnose_exchanged(found, claim, setting, count) ||
+                          diagnose_transposed(found, claim, setting) ||
+                          diagnose_heads(found, claim, setting) ||
+                          diagnose_pairs(found, claim, setting))) ||
+            diagnose_slices(found, claim, setting) ||
+            (apart && diagnose_parts(found, claim, setting)))) {
+        snprintf(found->text, sizeof found->text, "no mark of a common mistake");
     }
-    snprintf(found->text, sizeof found->text, "no mark of a common mistake");
 }

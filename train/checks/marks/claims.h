@@ -12,7 +12,8 @@ struct claim {
     const char *name;
     mha_value value; /* by which the derivative is taken; gives the shape */
     const double *claimed, *truth;
-    double allowed; /* distance that is no fault */
+    double allowed;           /* distance that is no fault, the largest of: */
+    const double *allowed_at; /* for each entry, or NULL: allowed for all */
 };
 
 /* Arrays that add up to the truth of a claim: what each path brings. */
@@ -29,9 +30,9 @@ struct claim_setting {
     size_t count;
     const struct claim_part *parts;
     size_t part_count;
+    const double *weights; /* the attention weights, or NULL */
     const double *
-        untransposed; /* a projection's gradient by its input, had the matrix not been transposed; or
-                                   NULL */
+        untransposed; /* a projection's gradient by its input with a matrix not transposed, or NULL */
 };
 
 enum mark {
@@ -67,6 +68,7 @@ struct diagnosis {
     char text[DIAGNOSIS_SIZE]; /* what is wrong, in words; "" when nothing is */
     size_t entry;              /* the one that is farthest off, or the first that is not finite */
     size_t wrong;              /* entries that are off */
+    double factor;             /* that the claim is of the truth, for marks of a factor; else 0 */
 };
 
 void diagnose(
@@ -84,8 +86,21 @@ double claim_largest(const struct claim *claim, const mha_shape *shape);
 /* Whether its entries are pairs of a query and a key: (B,h,T,S). */
 bool claim_is_of_pairs(const struct claim *claim, const mha_shape *shape);
 
-/* Whether the claim is factor * array at every entry, to some times what is allowed. A wrong claim that is so near
- * to its truth cannot be told from it: no mark and no mistake is read into it but that of one entry. */
+/* An array that is compared with a claim is rounded as the truth is, by so many times what is allowed. */
+enum { CLAIM_CLOSE = 16 };
+
+static inline double claim_allowed(const struct claim *claim, size_t entry) {
+    return claim->allowed_at != NULL ? claim->allowed_at[entry] : claim->allowed;
+}
+
+/* Whether an entry is off by more than is allowed; NaN is. */
+bool claim_is_off(const struct claim *claim, size_t entry);
+
+/* Whether some entry is farther from the truth than other arrays are told from it: a claim that is not comes out
+ * of whatever changes nothing. */
+bool claim_is_apart(const struct claim *claim, size_t count);
+
+/* Whether the claim is factor * array at every entry, closely. */
 bool claim_is(const struct claim *claim, const double *array, double factor, size_t count);
 
 /* Whether a factor may come of the scale of the scores. */

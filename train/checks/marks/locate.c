@@ -55,7 +55,8 @@ static void make_claims(
     for (size_t b = 0; b < made->subject.block_count; b++) {
         const mha_gradcheck_block *block = &made->blocks[b];
         const double *truth = seen->truth[b] != NULL ? seen->truth[b] : block->gradient;
-        claims[b] = (struct claim){block->name, made->block_value[b], block->gradient, truth, 0.0};
+        claims[b] =
+            (struct claim){block->name, made->block_value[b], block->gradient, truth, 0.0, NULL};
         claims[b].allowed = share_allowed * claim_largest(&claims[b], &made->shape);
     }
 }
@@ -94,7 +95,8 @@ static void diagnose_stage(struct place *found, const struct check_case *made,
     struct claim_setting setting = {.shape = &made->shape,
         .mask = made->mask,
         .claims = claims,
-        .count = made->subject.block_count};
+        .count = made->subject.block_count,
+        .weights = made->pass.value[MHA_ATTENTION_WEIGHTS]};
     found->diagnosis.mark = MARK_RIGHT;
     for (size_t b = 0; b < made->subject.block_count; b++) {
         struct diagnosis one;
@@ -110,6 +112,14 @@ static void diagnose_stage(struct place *found, const struct check_case *made,
             found->diagnosis = (struct diagnosis){.mark = MARK_OVERWRITTEN,
                 .text = "overwrites what it should add to: = in place of +="};
             snprintf(found->entry, sizeof found->entry, "%s", claims[b].name);
+            break;
+        }
+    }
+    for (size_t b = 0; found->diagnosis.mark == MARK_RIGHT && b < made->subject.block_count; b++) {
+        if (reports[b].verdict != MHA_GRADCHECK_PASS) { /* of the function, not of an entry */
+            snprintf(found->entry, sizeof found->entry, "%s", claims[b].name);
+            snprintf(found->diagnosis.text, sizeof found->diagnosis.text, "%s",
+                mha_gradcheck_verdict_text(reports[b].verdict) + strlen("FAIL "));
             break;
         }
     }

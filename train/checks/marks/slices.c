@@ -23,7 +23,7 @@ static void measure_slices(struct slice *slices, const struct claim *claim, enum
         claim_coordinate(&at, &length, claim->value, axis, i, setting->shape);
         struct slice *of = &slices[at];
         const double claimed = claim->claimed[i], truth = claim->truth[i];
-        of->off = of->off || !(fabs(claimed - truth) <= claim->allowed);
+        of->off = of->off || claim_is_off(claim, i);
         of->product += claimed * truth;
         of->square += truth * truth;
         of->is_factor = true;
@@ -32,7 +32,7 @@ static void measure_slices(struct slice *slices, const struct claim *claim, enum
         claim_coordinate(&at, &length, claim->value, axis, i, setting->shape);
         const double factor = factor_of(&slices[at]);
         const double distance = fabs(claim->claimed[i] - factor * claim->truth[i]);
-        if (!(distance <= 16.0 * claim->allowed * fmax(1.0, fabs(factor)))) {
+        if (!(distance <= CLAIM_CLOSE * claim_allowed(claim, i) * fmax(1.0, fabs(factor)))) {
             slices[at].is_factor = false;
         }
     }
