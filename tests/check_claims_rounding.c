@@ -95,7 +95,7 @@ static void hold(struct claim_set *set, struct truth *truth) {
     /* The mask is read as long as the truth lives, and stands in the file. */
     ck_assert_msg(truth_create(truth, &input, &error) == MHA_OK, "%s", error.text);
     truth->walk.pass.mask = &file.mask;
-    ck_assert_msg(rounding_set(set, truth, &error) == MHA_OK, "%s", error.text);
+    ck_assert_msg(rounding_set(set, truth, "case.npz", &error) == MHA_OK, "%s", error.text);
 }
 
 static void assert_within(const struct claim *claim, int i) {

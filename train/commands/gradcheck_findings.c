@@ -73,8 +73,8 @@ static void print_claim(const struct findings *findings, const struct claim_set 
         return;
     }
     claim_entry_text(entry, sizeof entry, claim, found->entry, shape);
-    printf("    %s is %+.9e, right is %+.9e\n", entry, claim->claimed[found->entry],
-        claim->truth[found->entry]);
+    printf("    %s is %+.9e, right is %+.9e within %.1e\n", entry, claim->claimed[found->entry],
+        claim->truth[found->entry], claim_allowed(claim, found->entry));
     const char *mistake = findings->explanations.one[c];
     if (found->mark == MARK_UNKNOWN && mistake[0] != '\0') {
         printf("    this is what comes of: %s\n", mistake);

@@ -79,7 +79,30 @@ static void scale_squares(const mha_pass *pass, const mha_real *dresult) {
     }
 }
 
-/* Forward and backward over the made leaves, or backward alone over the squares of the truth's activations. */
+/* The squares of the attention weights, and of all that products make the sums of squares of their terms, which what
+ * has cancelled in them is rounded by. */
+static void forward_of_squares(struct walk *walk, const struct truth *truth) {
+    const size_t pairs = mha_value_count(MHA_ATTENTION_WEIGHTS, &walk->pass.shape);
+    for (size_t i = 0; i < MHA_STAGE_COUNT; i++) {
+        const mha_stage *stage = &walk->stages[i];
+        double *result = walk->activation[stage->result];
+        switch (stage->result) {
+        case MHA_SCORES:
+        case MHA_SCALED:
+        case MHA_MASKED:
+            break;
+        case MHA_ATTENTION_WEIGHTS:
+            for (size_t k = 0; k < pairs; k++) {
+                result[k] = squared(truth->walk.pass.value[MHA_ATTENTION_WEIGHTS][k], NULL);
+            }
+            break;
+        default:
+            stage->forward(result, &walk->pass);
+        }
+    }
+}
+
+/* Forward and backward over the made leaves. */
 static mha_status walk_over(struct walk *walk, const struct made_leaves *made,
     const struct truth *truth, const mha_stage *stages, bool squares, mha_error *error) {
     const mha_pass *pass = &truth->walk.pass;
@@ -94,13 +117,9 @@ static mha_status walk_over(struct walk *walk, const struct made_leaves *made,
         for (size_t i = 0; i < outputs; i++) {
             grad_output[i] = squares ? squared(truth->grad_output[i], NULL) : truth->grad_output[i];
         }
-        for (size_t v = MHA_Q; squares && v < MHA_VALUE_COUNT; v++) {
-            const size_t count = mha_value_count((mha_value)v, &pass->shape);
-            for (size_t i = 0; i < count; i++) {
-                walk->activation[v][i] = squared(pass->value[v][i], NULL);
-            }
-        }
-        if (!squares) {
+        if (squares) {
+            forward_of_squares(walk, truth);
+        } else {
             walk_forward(walk);
         }
         walk_backward(walk, grad_output);
@@ -181,8 +200,8 @@ static mha_status measure(struct shown *shown, const struct claim_set *set,
 enum { CHANGES = 64, ROOTS = 32, DRAWS = 3 };
 
 /* Turns the roots into what is allowed. */
-static mha_status allow(struct claim *claim, double *roots, const double *changes, mha_dtype dtype,
-    size_t count, mha_error *error) {
+static void allow(
+    struct claim *claim, double *roots, const double *changes, mha_dtype dtype, size_t count) {
     const bool is_double = dtype == MHA_FLOAT64;
     const double unit = is_double ? DBL_EPSILON : (double)FLT_EPSILON;
     const double least = is_double ? DBL_MIN : (double)FLT_MIN;
@@ -193,14 +212,10 @@ static mha_status allow(struct claim *claim, double *roots, const double *change
         claim->allowed = fmax(claim->allowed, roots[i]);
     }
     claim->allowed_at = roots;
-    return isfinite(claim->allowed)
-               ? MHA_OK
-               : mha_fail(error, MHA_ERROR_NOT_FINITE,
-                     "%s: numbers that are too large to tell what rounding makes of it",
-                     claim->name);
 }
 
-mha_status rounding_set(struct claim_set *set, const struct truth *truth, mha_error *error) {
+mha_status rounding_set(
+    struct claim_set *set, const struct truth *truth, const char *path, mha_error *error) {
     const mha_shape *shape = &truth->walk.pass.shape;
     struct shown shown;
     mha_rng rng;
@@ -218,9 +233,14 @@ mha_status rounding_set(struct claim_set *set, const struct truth *truth, mha_er
         status = measure(&shown, set, truth, false, &rng, error);
     }
     for (size_t c = 0; c < set->count && status == MHA_OK; c++) {
-        const size_t count = mha_value_count(set->claims[c].value, shape);
-        status =
-            allow(&set->claims[c], shown.roots[c], shown.changes[c], set->dtype[c], count, error);
+        struct claim *claim = &set->claims[c];
+        const size_t count = mha_value_count(claim->value, shape);
+        allow(claim, shown.roots[c], shown.changes[c], set->dtype[c], count);
+        if (!isfinite(claim->allowed)) {
+            status = mha_fail(error, MHA_ERROR_NOT_FINITE,
+                "%s: %s comes of numbers that are too large to tell what rounding makes of it",
+                path, claim->name);
+        }
     }
     return status;
 }

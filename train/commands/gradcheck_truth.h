@@ -19,9 +19,10 @@ mha_status truth_create(struct truth *made, const struct apply_input *input, mha
 void truth_destroy(struct truth *made);
 
 /* Checks the backward pass on these very arrays, along directions: how far it is from differences, in units of
- * their error bars, and from the complex step; *sure: not too far. */
-mha_status truth_vouch(bool *sure, double *by_differences, double *by_complex,
-    const struct truth *truth, mha_error *error);
+ * their error bars, and from the complex step. MHA_ERROR_NOT_FINITE, naming path and verdict, when that is too far,
+ * as for numbers that overflow. */
+mha_status truth_vouch(double *by_differences, double *by_complex, const struct truth *truth,
+    const char *path, mha_error *error);
 
 /* The gradient by the query of a walk, of both streams in self-attention. */
 void join_streams(double *query, const struct walk *walk, bool self_attention);
