@@ -128,11 +128,10 @@ static mha_status walk_over(struct walk *walk, const struct made_leaves *made,
     return status;
 }
 
-/* What walks have shown of the entries of all claims. */
+/* What walks have shown of the entries of all claims, one claim behind the other. */
 struct shown {
-    double *roots[MOST_CLAIMS];   /* of sums of squares */
-    double *changes[MOST_CLAIMS]; /* the largest */
-    double *numbers;
+    double *roots;   /* of sums of squares */
+    double *changes; /* the largest */
 };
 
 static mha_status shown_create(
@@ -141,30 +140,25 @@ static mha_status shown_create(
     for (size_t c = 0; c < set->count; c++) {
         all += mha_value_count(set->claims[c].value, shape);
     }
-    made->numbers = allocate_zeroed(all, 2 * sizeof *made->numbers);
-    if (made->numbers == NULL) {
+    made->roots = allocate_zeroed(all, 2 * sizeof *made->roots);
+    if (made->roots == NULL) {
         return no_memory(error);
     }
-    double *at = made->numbers;
-    for (size_t c = 0; c < set->count; c++) {
-        made->roots[c] = at;
-        made->changes[c] = at + all;
-        at += mha_value_count(set->claims[c].value, shape);
-    }
+    made->changes = made->roots + all;
     return MHA_OK;
 }
 
 /* Keeps what a walk shows, of squares or of moved leaves. */
 static void see(struct shown *shown, const struct claim_set *set, const struct walk *walk,
     const double *query, bool squares) {
+    double *most = squares ? shown->roots : shown->changes;
     for (size_t c = 0; c < set->count; c++) {
         const struct claim *claim = &set->claims[c];
         const double *there = truth_gradient(walk, query, claim->value);
         const size_t count = mha_value_count(claim->value, &walk->pass.shape);
-        double *most = squares ? shown->roots[c] : shown->changes[c];
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++, most++) {
             const double size = squares ? sqrt(there[i]) : fabs(there[i] - claim->truth[i]);
-            most[i] = isfinite(size) ? fmax(most[i], size) : HUGE_VAL;
+            *most = isfinite(size) ? fmax(*most, size) : HUGE_VAL;
         }
     }
 }
@@ -224,7 +218,7 @@ mha_status rounding_set(
     if (status != MHA_OK) {
         return status;
     }
-    set->allowed = shown.numbers;
+    set->allowed = shown.roots;
     for (size_t c = 0; c < set->count; c++) {
         set->claims[c].truth = truth_gradient(&truth->walk, truth->query, set->claims[c].value);
     }
@@ -232,10 +226,11 @@ mha_status rounding_set(
     for (int draw = 0; draw < DRAWS && status == MHA_OK; draw++) {
         status = measure(&shown, set, truth, false, &rng, error);
     }
-    for (size_t c = 0; c < set->count && status == MHA_OK; c++) {
+    for (size_t c = 0, at = 0; c < set->count && status == MHA_OK; c++) {
         struct claim *claim = &set->claims[c];
         const size_t count = mha_value_count(claim->value, shape);
-        allow(claim, shown.roots[c], shown.changes[c], set->dtype[c], count);
+        allow(claim, shown.roots + at, shown.changes + at, set->dtype[c], count);
+        at += count;
         if (!isfinite(claim->allowed)) {
             status = mha_fail(error, MHA_ERROR_NOT_FINITE,
                 "%s: %s comes of numbers that are too large to tell what rounding makes of it",
