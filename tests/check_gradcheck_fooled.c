@@ -5,47 +5,8 @@
 
 #include <mha/gradcheck.h>
 
+#include "gradcheck_entries.h"
 #include "gradcheck_setup.h"
-
-enum { MANY = 5000 };
-
-/* y_i = value(x_i), with slope as its claimed gradient. */
-static struct {
-    double (*value)(double x);
-    double (*slope)(double x);
-    size_t count;
-    double constant; /* one more output */
-    double x[MANY], dx[MANY], y[MANY + 1], dy[MANY + 1];
-} f;
-
-static bool forward(void *context) {
-    (void)context;
-    for (size_t i = 0; i < f.count; i++) {
-        f.y[i] = f.value(f.x[i]);
-    }
-    f.y[f.count] = f.constant;
-    return true;
-}
-
-static bool backward(void *context) {
-    (void)context;
-    for (size_t i = 0; i < f.count; i++) {
-        f.dx[i] += f.dy[i] * f.slope(f.x[i]);
-    }
-    return true;
-}
-
-static mha_gradcheck_report check_block(bool zero_expected, size_t entry_limit, uint64_t seed) {
-    const mha_gradcheck_block block = {"x", f.x, f.dx, 1, {f.count}, zero_expected};
-    const mha_gradcheck_output output = {"y", f.y, f.dy, f.count + 1, NULL};
-    const mha_gradcheck_case subject = {NULL, forward, backward, &block, 1, &output, 1, NULL};
-    mha_gradcheck_options options = mha_gradcheck_defaults();
-    mha_gradcheck_report report;
-    options.entry_limit = entry_limit;
-    options.seed = seed;
-    ck_assert_int_eq(mha_gradcheck_run(&report, &subject, &options, NULL), MHA_OK);
-    return report;
-}
 
 static double square(double x) {
     return x * x;
@@ -65,18 +26,18 @@ START_TEST(large_wrong_claims_do_not_pass_along_directions) {
     static const double factors[] = {1.0 + 1e-6, 2.0, 1e3, 1e4, 1e6, 1e12, -1e3};
     f.value = square;
     f.slope = factor_slope;
-    f.count = MANY;
+    f.count = ENTRIES_MOST;
     for (size_t k = 0; k < COUNT(factors); k++) {
         claim_factor = factors[k];
-        for (size_t i = 0; i < MANY; i++) {
+        for (size_t i = 0; i < ENTRIES_MOST; i++) {
             f.x[i] = _i == 0 ? (double)(i % 2) : sin((double)i);
         }
-        const mha_gradcheck_report report = check_block(false, 4096, 0);
+        const mha_gradcheck_report report = check_entries(false, 4096, 0);
         ck_assert_msg(report.verdict == MHA_GRADCHECK_WRONG, "times %g: %s, margin %g", factors[k],
             mha_gradcheck_verdict_text(report.verdict), report.margin);
     }
     claim_factor = 1.0;
-    ck_assert_int_eq(check_block(false, 4096, 0).verdict, MHA_GRADCHECK_PASS);
+    ck_assert_int_eq(check_entries(false, 4096, 0).verdict, MHA_GRADCHECK_PASS);
 }
 END_TEST
 
@@ -87,11 +48,11 @@ static double one_huge_slope(double x) {
 START_TEST(one_huge_entry_does_not_pass_along_directions) {
     f.value = square;
     f.slope = one_huge_slope;
-    f.count = MANY;
-    for (size_t i = 0; i < MANY; i++) {
+    f.count = ENTRIES_MOST;
+    for (size_t i = 0; i < ENTRIES_MOST; i++) {
         f.x[i] = sin((double)i);
     }
-    ck_assert_int_eq(check_block(false, 4096, 0).verdict, MHA_GRADCHECK_WRONG);
+    ck_assert_int_eq(check_entries(false, 4096, 0).verdict, MHA_GRADCHECK_WRONG);
 }
 END_TEST
 
@@ -141,6 +102,87 @@ static double same(double x) {
     return x;
 }
 
+/* Far steps of the first entry are e^31 times as large as it is, and no measure of its rounding; the others are
+ * ordinary. */
+static double steep(double x) {
+    return x < 0.5 ? exp(500.0 * x) : 1000.0 * sin(x);
+}
+
+static double steep_slope(double x) {
+    return x < 0.5 ? 500.0 * exp(500.0 * x) : 1000.0 * cos(x);
+}
+
+static double steep_factor;
+static double steep_wrong(double x) {
+    return x < 0.5 ? steep_factor * steep_slope(x) : steep_slope(x);
+}
+
+START_TEST(a_steep_entry_has_no_wide_bar) {
+    static const double factors[] = {1.0, 1.001, 1.5, 0.0, -1.0};
+    f.value = steep;
+    f.slope = steep_wrong;
+    f.count = 4;
+    for (size_t k = 0; k < COUNT(factors); k++) {
+        steep_factor = factors[k];
+        f.x[0] = 0.0;
+        f.x[1] = 1.0;
+        f.x[2] = 2.0;
+        f.x[3] = 3.0;
+        const mha_gradcheck_report report = check_entries(false, 4096, 3);
+        ck_assert_msg((report.verdict == MHA_GRADCHECK_PASS) == (k == 0), "times %g: %s",
+            factors[k], mha_gradcheck_verdict_text(report.verdict));
+    }
+}
+END_TEST
+
+static double sigmoid(double x) {
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static double sigmoid_slope(double x) {
+    return sigmoid(x) * sigmoid(-x);
+}
+
+static double swift(double x) {
+    return sin(1e8 * x);
+}
+
+static double swift_slope(double x) {
+    return 1e8 * cos(1e8 * x);
+}
+
+/* What every r stays below shows when the gradients of the outputs are larger. */
+START_TEST(a_clipped_gradient_is_not_linear) {
+    f.value = square;
+    f.slope = twice;
+    f.count = 4;
+    f.most = 10.0;
+    f.x[0] = f.x[1] = f.x[2] = f.x[3] = 0.5;
+    const mha_gradcheck_verdict verdict = check_entries(false, 4096, 0).verdict;
+    f.most = 0.0;
+    ck_assert_int_eq(verdict, MHA_GRADCHECK_NOT_LINEAR);
+}
+END_TEST
+
+/* Bars that are wider than the derivatives prove nothing. */
+START_TEST(what_differences_cannot_tell_does_not_pass) {
+    static double (*const slopes[])(double) = {swift_slope, one};
+    f.value = swift;
+    f.count = 1;
+    for (size_t k = 0; k < COUNT(slopes); k++) {
+        f.slope = slopes[k];
+        f.x[0] = 1.7;
+        const mha_gradcheck_verdict verdict = check_entries(false, 4096, 0).verdict;
+        ck_assert_int_ne(verdict, MHA_GRADCHECK_PASS);
+        ck_assert_int_ne(verdict, MHA_GRADCHECK_ALL_ZERO);
+    }
+}
+END_TEST
+
+static double exponential(double x) {
+    return exp(x);
+}
+
 static const struct {
     const char *name;
     double (*value)(double), (*slope)(double);
@@ -162,6 +204,9 @@ static const struct {
     {"1e160 x^2 entry by entry", huge_square, huge_square_slope, 0.7, true, 4096},
     {"log 1e-25", log, reciprocal, 1e-25, true, 4096},
     {"log 1e-25, twice", log, twice, 1e-25, false, 4096},
+    {"sigmoid 25", sigmoid, sigmoid_slope, 25.0, true, 4096},
+    {"exp 600", exponential, exponential, 600.0, true, 4096},
+    {"exp -600", exponential, exponential, -600.0, true, 4096},
 };
 
 START_TEST(looks_near_x) {
@@ -172,7 +217,7 @@ START_TEST(looks_near_x) {
         for (size_t i = 0; i < f.count; i++) {
             f.x[i] = cases[_i].x * (1.0 + 1e-3 * (double)i);
         }
-        const mha_gradcheck_report report = check_block(false, cases[_i].entry_limit, seed);
+        const mha_gradcheck_report report = check_entries(false, cases[_i].entry_limit, seed);
         ck_assert_msg((report.verdict == MHA_GRADCHECK_PASS) == cases[_i].right,
             "%s, seed %d: %s, %g for %g, estimate %g", cases[_i].name, (int)seed,
             mha_gradcheck_verdict_text(report.verdict), report.analytic, report.numeric,
@@ -188,9 +233,13 @@ START_TEST(a_large_constant_is_no_measure_of_zero) {
     f.count = 4;
     f.constant = 1e13;
     f.x[0] = f.x[1] = f.x[2] = f.x[3] = 0.5;
-    ck_assert_int_eq(check_block(false, 4096, 1).verdict, MHA_GRADCHECK_PASS);
-    ck_assert_int_eq(check_block(true, 4096, 1).verdict, MHA_GRADCHECK_NOT_ZERO);
-    ck_assert_int_eq(check_block(false, 0, 1).verdict, MHA_GRADCHECK_PASS);
+    const mha_gradcheck_verdict entries = check_entries(false, 4096, 1).verdict;
+    const mha_gradcheck_verdict zero = check_entries(true, 4096, 1).verdict;
+    const mha_gradcheck_verdict directions = check_entries(false, 0, 1).verdict;
+    f.constant = 0.0;
+    ck_assert_int_eq(entries, MHA_GRADCHECK_PASS);
+    ck_assert_int_eq(zero, MHA_GRADCHECK_NOT_ZERO);
+    ck_assert_int_eq(directions, MHA_GRADCHECK_PASS);
 }
 END_TEST
 
@@ -203,7 +252,7 @@ START_TEST(a_sum_that_overflows_is_not_finite) {
     f.value = enormous;
     f.slope = enormous;
     f.count = 8;
-    ck_assert_int_eq(check_block(true, 4096, 0).verdict, MHA_GRADCHECK_NOT_FINITE);
+    ck_assert_int_eq(check_entries(true, 4096, 0).verdict, MHA_GRADCHECK_NOT_FINITE);
 }
 END_TEST
 
@@ -212,6 +261,9 @@ TCase *gradcheck_fooled(void) {
     tcase_add_loop_test(tests, large_wrong_claims_do_not_pass_along_directions, 0, 2);
     tcase_add_test(tests, one_huge_entry_does_not_pass_along_directions);
     tcase_add_loop_test(tests, looks_near_x, 0, COUNT(cases));
+    tcase_add_test(tests, a_steep_entry_has_no_wide_bar);
+    tcase_add_test(tests, a_clipped_gradient_is_not_linear);
+    tcase_add_test(tests, what_differences_cannot_tell_does_not_pass);
     tcase_add_test(tests, a_large_constant_is_no_measure_of_zero);
     tcase_add_test(tests, a_sum_that_overflows_is_not_finite);
     return tests;

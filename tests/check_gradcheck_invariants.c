@@ -121,7 +121,7 @@ START_TEST(reports_last_calls_that_fail) {
     prepare_check(&example_fault_transposed, ROWS, 1.0);
     run_check();
     const int all = under_test.calls;
-    for (int call = all - 3; call <= all; call++) {
+    for (int call = all - 4; call <= all; call++) {
         prepare_check(&example_fault_transposed, ROWS, 1.0);
         under_test.failing_call = call;
         run_check();

@@ -37,14 +37,14 @@
  * a larger one.
  *
  * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says so
- * (zero_expected), and fails where that is said and is not so. Zero is what is at most MHA_GRADCHECK_ESTIMATES
- * times the estimate, or rounding alone: 2^-40 sum |r y| / max(1, |x|) over the outputs that moved, or 2^-52 over
- * all.
+ * (zero_expected), and fails where that is said and is not so. Zero is what may be rounding alone,
+ * 2^-40 sum |r y| / max(1, |x|) over the outputs that moved, or 2^-52 over all; where zero is declared
+ * MHA_GRADCHECK_ESTIMATES times the estimate too.
  *
  * Backward is called on gradients of zero. When the blocks have been checked, forward is called once more
- * and backward three times: outputs and gradients must repeat to the bit, a second backward must double
- * the gradients, and output gradients of zero must leave them zero. Gradients are left as the first call
- * made them.
+ * and backward four times: outputs and gradients must repeat to the bit, a second backward must double
+ * the gradients, output gradients 1024 times as large make them so too, and those of zero leave them zero. Gradients
+ * are left as the first call made them.
  *
  * Everything is double: in float the rounding of L alone would be as large as real mistakes.
  *
@@ -205,11 +205,13 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
  *   WRONG        an entry is off by more than is allowed
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
+ *   NOT_TOLD     nothing is off by more than is allowed, but for an entry that is more than a tenth of the block's
+ *                largest: differences cannot tell, and there is no complex step
  *   NOT_ZERO     it was declared zero, and is not
  *   INPUTS_CHANGED  forward or backward changed values of a block, or backward gradients of outputs; all are put back
  *   NOT_REPEATED forward or backward gave other bits when it was called again
  *   NOT_ADDED    the gradient is right, but backward overwrites what it should add to
- *   NOT_LINEAR   it is right, but not zero where the gradients of all outputs are
+ *   NOT_LINEAR   it is right, but not zero where the gradients of all outputs are, or does not grow with them
  *   EMPTY        there was nothing to check, or no output to check it with
  *   CALL_FAILED  forward, backward or forward_complex returned false */
 #define MHA_GRADCHECK_VERDICTS(X)                                                                  \
@@ -217,6 +219,7 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
     X(MHA_GRADCHECK_WRONG, "FAIL")                                                                 \
     X(MHA_GRADCHECK_NOT_FINITE, "FAIL not finite")                                                 \
     X(MHA_GRADCHECK_ALL_ZERO, "FAIL all zero")                                                     \
+    X(MHA_GRADCHECK_NOT_TOLD, "FAIL not told")                                                     \
     X(MHA_GRADCHECK_NOT_ZERO, "FAIL not zero")                                                     \
     X(MHA_GRADCHECK_INPUTS_CHANGED, "FAIL inputs changed")                                         \
     X(MHA_GRADCHECK_NOT_REPEATED, "FAIL not repeated")                                             \

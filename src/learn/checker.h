@@ -103,8 +103,8 @@ void check_invariants(mha_gradcheck_report *reports, checker *check);
 
 /* The derivatives of L along check->weights, which belong to entries first .. first + count - 1 of block b. */
 
-/* By differences: the estimate is of the value's error, the magnitude the largest sum of |r y| over outputs that
- * moved. */
+/* By differences: the estimate is of the value's error, the magnitude the sum of |r y| at x over outputs that moved
+ * at some step. */
 typedef struct derivative {
     double value, estimate, magnitude;
 } derivative;

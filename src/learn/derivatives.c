@@ -1,5 +1,6 @@
 /* Derivatives of L along a direction: by differences, extrapolated, and by the complex step. */
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 
 #include "learn/difference.h"
@@ -31,27 +32,26 @@ static void offer(candidate *to, double value, double estimate) {
     }
 }
 
-static void add_row(table *of, difference found) {
+static void add_row(table *of, double value, double rounding) {
     double *const now = of->row[of->rows % 2];
     const double *before = of->row[(of->rows + 1) % 2];
     of->latest = no_candidate;
-    now[0] = found.value;
+    now[0] = value;
     if (of->rows > 0) {
-        offer(&of->latest, now[0], fabs(now[0] - before[0]) + found.rounding);
+        offer(&of->latest, now[0], fabs(now[0] - before[0]) + rounding);
     }
     double factor = 1.0;
     for (size_t k = 1; k <= of->rows; k++) {
         factor *= 16.0;
         now[k] = now[k - 1] + (now[k - 1] - before[k - 1]) / (factor - 1.0);
         const double truncation = fmax(fabs(now[k] - now[k - 1]), fabs(now[k] - before[k - 1]));
-        offer(&of->latest, now[k], truncation + found.rounding);
+        offer(&of->latest, now[k], truncation + rounding);
     }
     of->rows++;
     if (of->latest.estimate < HUGE_VAL && of->best.estimate < HUGE_VAL) {
         /* Where smaller steps lead elsewhere, neighbours agreed by chance, or missed what is near x. */
         const double distance = fabs(of->latest.value - of->best.value);
-        of->best.estimate =
-            fmax(of->best.estimate, distance - MHA_GRADCHECK_ESTIMATES * found.rounding);
+        of->best.estimate = fmax(of->best.estimate, distance - MHA_GRADCHECK_ESTIMATES * rounding);
     }
     offer(&of->best, of->latest.value, of->latest.estimate);
 }
@@ -70,25 +70,27 @@ typedef struct ladder {
     difference rungs[RUNGS];
     double steps[RUNGS];
     size_t count;
-    double noise_near, noise_far; /* NaN until they were measured */
+    double here;                  /* largest sum of |r y| at x over outputs that moved at a step */
+    double noise_near, noise_far; /* relative to that; NaN until they were measured */
     bool near_alone;              /* steps near x have but the noise near x */
     difference near;              /* at NEAR_STEP; value NaN until it was made */
 } ladder;
 
+/* Of a difference: as large as the outputs that may move, also where a step is too small to move them. */
 static double rounding_of(const ladder *with, const difference *found, double step) {
-    if (isnan(with->noise_near)) {
-        return found->rounding;
-    }
+    const bool measured = !isnan(with->noise_near);
     const bool is_near = with->near_alone && step <= NEAR_SPACING * with->scale;
-    const double noise = is_near ? with->noise_near : fmax(with->noise_near, with->noise_far);
-    return fmax(found->rounding, noise / (2.0 * step));
+    const double noise = !measured ? 0.0
+                         : is_near ? with->noise_near
+                                   : fmax(with->noise_near, with->noise_far);
+    const double magnitude = fmax(found->magnitude, with->here);
+    return fmax(DBL_EPSILON, noise) * magnitude / (2.0 * step);
 }
 
 static void fill_table(table *of, const ladder *with, size_t rung) {
     const difference *found = &with->rungs[rung];
     if (isfinite(found->value)) {
-        add_row(of, (difference){found->value, rounding_of(with, found, with->steps[rung]),
-                        found->magnitude});
+        add_row(of, found->value, rounding_of(with, found, with->steps[rung]));
     } else {
         of->rows = 0;
     }
@@ -210,7 +212,7 @@ derivative_status extrapolate_difference(derivative *numeric, size_t b, size_t f
         .scale = scale,
         .enough = enough,
         .noise_near = (double)NAN,
-        .near = {(double)NAN, 0.0, 0.0}};
+        .near = {(double)NAN, 0.0, 0.0, 0.0}};
     with.analytic = direction_slope(&with.along);
     table of = empty_table;
     decision next = GO_DOWN;
@@ -225,13 +227,13 @@ derivative_status extrapolate_difference(derivative *numeric, size_t b, size_t f
             return DERIVATIVE_CALL_FAILED;
         }
         with.steps[with.count] = step;
-        numeric->magnitude =
-            fmax(numeric->magnitude, isfinite(found->value) ? found->magnitude : 0.0);
+        with.here = fmax(with.here, isfinite(found->value) ? found->magnitude_here : 0.0);
         fill_table(&of, &with, with.count++);
         if (!settle(&next, &of, &with, check)) {
             return DERIVATIVE_CALL_FAILED;
         }
     }
+    numeric->magnitude = with.here;
     numeric->value = of.best.value;
     numeric->estimate = of.best.estimate;
     return isfinite(of.best.estimate) ? DERIVATIVE_FOUND : DERIVATIVE_NOT_FINITE;
@@ -246,6 +248,11 @@ derivative_status complex_step_along(
     mha_complex *const x = check->complex_blocks[b] + first;
     for (size_t i = 0; i < count; i++) {
         x[i] += check->weights[i] * COMPLEX_STEP * (mha_complex)I;
+    }
+    for (size_t o = 0; o < subject->output_count; o++) { /* what is not written is not finite */
+        for (size_t i = 0; i < subject->outputs[o].count; i++) {
+            check->complex_outputs[o][i] = (double)NAN * (mha_complex)I;
+        }
     }
     const bool done = subject->forward_complex(subject->context, check->complex_outputs,
         (const mha_complex *const *)check->complex_blocks);

@@ -27,13 +27,14 @@ static double moved_weight(const direction *along, const double *kept, size_t i,
 /* The change of L between the values ahead and those now, term by term: what does not move adds no
  * rounding. */
 static difference change_of(const checker *check) {
-    difference change = {0.0, 0.0, 0.0};
+    difference change = {0.0, 0.0, 0.0, 0.0};
     for (size_t t = 0; t < check->term_count; t++) {
         const term *at = &check->terms[t];
         const double behind = *at->value, by = at->ahead - behind;
         if (by != 0.0) { /* NaN too */
             change.value += at->r * by;
             change.magnitude += fabs(at->r) * fmax(fabs(at->ahead), fabs(behind));
+            change.magnitude_here += fabs(at->r * at->first);
         }
     }
     change.rounding = DBL_EPSILON * change.magnitude;
@@ -46,7 +47,9 @@ static difference change_of(const checker *check) {
 static difference derivative_of(
     difference change, const direction *along, const double *kept, double step) {
     const double unit = 2.0 * step;
-    difference found = {change.value / unit, change.rounding / unit, change.magnitude};
+    difference found = change;
+    found.value /= unit;
+    found.rounding /= unit;
     if (along->count == 1) {
         found.value *= along->weights[0] / moved_weight(along, kept, 0, step);
         return found;
@@ -154,6 +157,6 @@ bool measure_noise(double *noise, bool *moves, const direction *along, double of
         squares += error * error;
     }
     const double found = sqrt(squares / count);
-    *noise = isfinite(found) && found <= MOST_NOISE * largest ? found : 0.0;
+    *noise = isfinite(found) && found <= MOST_NOISE * largest && *moves ? found / largest : 0.0;
     return true;
 }

@@ -16,9 +16,10 @@ typedef struct direction {
     size_t count;
 } direction;
 
-/* A central difference, how much of it may be rounding, and the sum of |r y| over the outputs that moved. */
+/* A central difference, how much of it may be rounding, and the sum of |r y| over the outputs that moved, where they
+ * were and at x. */
 typedef struct difference {
-    double value, rounding, magnitude;
+    double value, rounding, magnitude, magnitude_here;
 } difference;
 
 /* What the gradient says of the derivative. */
@@ -30,11 +31,10 @@ bool can_move(const direction *along, double step);
 /* false: forward failed. x is put back. */
 bool difference_at(difference *found, const direction *along, double step, const checker *check);
 
-/* *moves: whether any output does. *noise, the standard deviation of L's own errors near x + offset, or 0 where L
- * is not finite: from its sixth
- * differences at nine points about `spacing` apart, which of a smooth function are far below it (Hamming; Moré and
- * Wild, "Estimating computational noise", SIAM Journal on Scientific Computing 33(3), 2011). false: forward
- * failed. x is put back. */
+/* *noise, the standard deviation of L's own errors near x + offset, relative to the sum of |r y| over the outputs that
+ * move there; 0 where L is not finite: from its sixth differences at nine points about `spacing` apart, which of a
+ * smooth function are far below it (Hamming; Moré and Wild, "Estimating computational noise", SIAM Journal on
+ * Scientific Computing 33(3), 2011). *moves: whether any output does. false: forward failed. x is put back. */
 bool measure_noise(double *noise, bool *moves, const direction *along, double offset,
     double spacing, const checker *check);
 

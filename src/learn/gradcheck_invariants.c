@@ -7,7 +7,8 @@
 /* What is certain, or says too little, stays; the rest gives way to a fault of the function itself. */
 static bool gives_way(mha_gradcheck_verdict verdict) {
     return verdict == MHA_GRADCHECK_PASS || verdict == MHA_GRADCHECK_WRONG ||
-           verdict == MHA_GRADCHECK_ALL_ZERO || verdict == MHA_GRADCHECK_NOT_ZERO;
+           verdict == MHA_GRADCHECK_ALL_ZERO || verdict == MHA_GRADCHECK_NOT_TOLD ||
+           verdict == MHA_GRADCHECK_NOT_ZERO;
 }
 
 /* A block without entries may have no arrays. */
@@ -146,12 +147,15 @@ static void expect(mha_gradcheck_report *reports, const checker *check, double t
     }
 }
 
-/* Backward with output gradients of zero, which are put back; false: it failed. */
-static bool backward_of_nothing(const checker *check) {
+/* A power of two, so that nothing is rounded. */
+#define LINEAR_FACTOR 1024.0
+
+/* Backward with `times` the output gradients, which are put back; false: it failed. */
+static bool backward_of(const checker *check, double times) {
     const mha_gradcheck_case *subject = check->subject;
     for (size_t o = 0; o < subject->output_count; o++) {
         for (size_t i = 0; i < subject->outputs[o].count; i++) {
-            subject->outputs[o].gradient[i] = 0.0;
+            subject->outputs[o].gradient[i] *= times;
         }
     }
     const bool done = backward_on_zeros(check);
@@ -177,7 +181,11 @@ static bool check_calls(mha_gradcheck_report *reports, checker *check) {
         return false;
     }
     expect(reports, check, 2.0, addition_tolerance, MHA_GRADCHECK_NOT_ADDED);
-    const bool done = backward_of_nothing(check);
+    if (!backward_of(check, LINEAR_FACTOR)) {
+        return false;
+    }
+    expect(reports, check, LINEAR_FACTOR, addition_tolerance, MHA_GRADCHECK_NOT_LINEAR);
+    const bool done = backward_of(check, 0.0);
     if (done) {
         expect(reports, check, 0.0, 0.0, MHA_GRADCHECK_NOT_LINEAR);
     }
