@@ -29,10 +29,9 @@ void fill_both(const mha_shape *shape, bool self_attention, enum case_mask mask,
 }
 
 void assert_explained(const char *mistake, const char *stage) {
-    char wrong[256], text[256];
+    char wrong[256], text[256], line[256];
     list_wrong(wrong, sizeof wrong);
-    snprintf(text, sizeof text,
-        "all of it comes of one mistake: %s\nfirst wrong stage on the way back: %s\n", mistake,
-        stage);
-    assert_case_called(&file, mistake, wrong, WORDS(text));
+    snprintf(text, sizeof text, "\nfirst wrong stage on the way back: %s\n", stage);
+    snprintf(line, sizeof line, "\nall of it comes of one mistake: %s", mistake);
+    assert_case_called(&file, mistake, wrong, WORDS(line, text));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "case_file.h"
+#include "checks/walk.h"
 #include "folder.h"
 
 static struct case_file file;
@@ -78,8 +79,9 @@ START_TEST(lower_precision_is_named) {
             file.gradient[value][i] *= 1.0 + (_i == 0 ? 1e-7 : 1e-3) * noise;
         }
     }
-    assert_out(1, WORDS("    no mark of a common mistake\n",
-                      "of the largest entry: computed in lower precision than it is stored in?\n"));
+    assert_out(
+        1, WORDS("    no mark of a common mistake\n",
+               "of the largest entry: computed in lower precision than it is stored in, or"));
 }
 END_TEST
 
@@ -95,6 +97,58 @@ START_TEST(one_factor_of_all_is_named) {
 }
 END_TEST
 
+/* The file's output tells forward from backward. */
+START_TEST(output_tells_forward_from_backward) {
+    static double output[CASE_FILE_MOST];
+    fill(MHA_FLOAT64);
+    struct walk walk;
+    struct walk_leaves leaves = {.query = file.leaf[MHA_QUERY]};
+    for (size_t i = 0; i < MHA_WEIGHT_COUNT; i++) {
+        leaves.weights[i] = file.leaf[MHA_FIRST_WEIGHT + i];
+    }
+    ck_assert_int_eq(walk_create(&walk, &leaves, NULL, &file.shape, mha_stages, NULL), MHA_OK);
+    walk_forward(&walk);
+    for (size_t i = 0; i < count_of(MHA_OUTPUT); i++) {
+        output[i] = (_i == 0 ? 1.0 : 1.5) * walk.pass.value[MHA_OUTPUT][i];
+    }
+    walk_destroy(&walk);
+    file.extra[file.extra_count++] = (mha_array){
+        .name = "output", .dtype = MHA_FLOAT64, .rank = 3, .dims = {2, 5, 8}, .data = output};
+    assert_out(
+        0, WORDS("output is off by ", _i == 0 ? ": forward is the same function\n"
+                                              : ": forward is another function: its mask, heads, "
+                                                "scale or layout\n"));
+}
+END_TEST
+
+START_TEST(the_layout_of_pytorch_is_named) {
+    fill(MHA_FLOAT64);
+    const size_t D = file.shape.width;
+    for (int value = MHA_WQ; value <= MHA_WO; value++) {
+        for (size_t i = 0; i < D; i++) {
+            for (size_t k = 0; k < i; k++) {
+                const double kept = file.gradient[value][i * D + k];
+                file.gradient[value][i * D + k] = file.gradient[value][k * D + i];
+                file.gradient[value][k * D + i] = kept;
+            }
+        }
+    }
+    assert_case_called(&file, "transposed", "grad_wq grad_wk grad_wv grad_wo",
+        WORDS("all weight gradients are (out,in), as PyTorch keeps them: (in,out) is needed\n"));
+}
+END_TEST
+
+/* Gradients of other weights than those of the file. */
+START_TEST(another_function_is_not_blamed_on_a_stage) {
+    fill(MHA_FLOAT64);
+    for (size_t i = 0; i < count_of(MHA_WQ); i++) {
+        file.leaf[MHA_WQ][i] = -0.7 * file.leaf[MHA_WV][i];
+        file.leaf[MHA_WO][i] += 0.3 * file.leaf[MHA_WK][i];
+    }
+    assert_out(1, WORDS("all are wrong: forward may be another function"));
+}
+END_TEST
+
 TCase *case_told(void) {
     TCase *tests = tcase_create("told");
     tcase_add_checked_fixture(tests, folder_make, folder_remove);
@@ -102,5 +156,8 @@ TCase *case_told(void) {
     tcase_add_loop_test(tests, a_small_sample_is_told_beside_a_large_one, 0, 2);
     tcase_add_loop_test(tests, lower_precision_is_named, 0, 2);
     tcase_add_loop_test(tests, one_factor_of_all_is_named, 0, 2);
+    tcase_add_loop_test(tests, output_tells_forward_from_backward, 0, 2);
+    tcase_add_test(tests, the_layout_of_pytorch_is_named);
+    tcase_add_test(tests, another_function_is_not_blamed_on_a_stage);
     return tests;
 }

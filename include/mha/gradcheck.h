@@ -22,7 +22,8 @@
  * at points 2^-23 max(1, |x|) apart around x, and 2^-20 around the first step. More than 2^-10 of the outputs
  * is no noise, but a kink or a pole, and neither is what shrinks with the spacing. What of a function varies at
  * smaller scales than those is seen only where its outputs move alike: L is what it is near x, and a function
- * of which one part alone is computed in single precision is another one there.
+ * of which one part alone is computed in single precision is another one there. At a kink itself the two sides
+ * differ and no gradient is right: move x off it.
  * Blocks of more than options.entry_limit entries are moved along random directions instead, each
  * entry by u max(1, |x|) h with its own u ~ N(0,1), and the sum of analytic gradient times movement is
  * compared.
@@ -284,7 +285,8 @@ typedef struct mha_gradcheck_taylor {
     /* log2(remainder(h) / remainder(h / 2)) for the least h at which the remainder is 256 times the rounding;
      * of options.directions directions the least one. Infinity where the remainder is rounding at
      * every step, as of a function that is linear in all blocks together. NaN when a call failed, or a gradient
-     * or an output at x was not finite, when L was finite at no step, or there is nothing to move. */
+     * or an output at x was not finite, when L was finite at no step, there is nothing to move, or the order is
+     * another at the step before by more than a half, as where kinks lie between. */
     double order;
     /* The steps of that direction, h = 2^-3, 2^-4, ... where L was finite and not too small to move it, and how much
      * of the remainder may be rounding: of double precision, or what the smallest steps leave steadily where L is

@@ -115,15 +115,19 @@ static bool trace(mha_gradcheck_taylor *of, const double *weights, const checker
 /* How far above rounding a remainder has to be for its logarithm to have two digits. */
 enum { CLEAR_OF_ROUNDING = 256 };
 
+/* By how much orders at neighbouring steps differ where the remainder follows no power. */
+#define MOST_APART 0.5
+
 static double order_of(const mha_gradcheck_taylor *of) {
-    double order = of->count > 0 ? HUGE_VAL : (double)NAN;
+    double order = of->count > 0 ? HUGE_VAL : (double)NAN, before = HUGE_VAL;
     for (size_t n = 0; n + 1 < of->count; n++) {
         const bool neighbours = of->step[n + 1] * 2.0 >= of->step[n];
         if (neighbours && of->remainder[n + 1] > CLEAR_OF_ROUNDING * of->rounding[n + 1]) {
+            before = order;
             order = log2(of->remainder[n] / of->remainder[n + 1]);
         }
     }
-    return order;
+    return isfinite(before) && fabs(order - before) > MOST_APART ? (double)NAN : order;
 }
 
 /* That there are gradients, and that they are finite. */

@@ -2,11 +2,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "checks/marks/suspects.h"
 
 /* How much of the largest entry may be rounding where an array is told from others. */
 #define MOST_ROUNDING 0.01
+/* Of an output, relative to its largest entry, that single precision leaves. */
+#define SAME_OUTPUT 1e-3
 
 static bool is_untold(const struct claim *claim, double largest, const mha_shape *shape) {
     const size_t count = mha_value_count(claim->value, shape);
@@ -21,11 +24,13 @@ static bool is_untold(const struct claim *claim, double largest, const mha_shape
 static void measure(
     struct findings *made, size_t c, const struct claim *claim, const mha_shape *shape) {
     const size_t count = mha_value_count(claim->value, shape);
-    double error = 0.0;
+    double error = 0.0, share = 0.0;
     for (size_t i = 0; i < count; i++) {
         const double distance = fabs(claim->claimed[i] - claim->truth[i]);
         error = isnan(error) || distance <= error ? error : distance; /* NaN stays */
+        share = fmax(share, distance / claim_allowed(claim, i));
     }
+    made->share[c] = share;
     const bool right = made->found[c].mark == MARK_RIGHT;
     made->error[c] = error;
     made->largest[c] = claim_largest(claim, shape);
@@ -66,9 +71,10 @@ static void print_claim(const struct findings *findings, const struct claim_set 
     const struct claim *claim = &set->claims[c];
     const struct diagnosis *found = &findings->found[c];
     const double unit = findings->largest[c] > 0.0 ? findings->largest[c] : 1.0;
-    printf("%-18s %-8s %8zu %8zu %8.1e %8.1e  %s\n", claim->name, mha_dtype_name(set->dtype[c]),
-        mha_value_count(claim->value, shape), found->wrong, findings->error[c] / unit,
-        claim->allowed / unit, verdict_of(findings, c));
+    printf("%-18s %-8s %7zu %7zu %8.1e %8.1e %8.1e  %s\n", claim->name,
+        mha_dtype_name(set->dtype[c]), mha_value_count(claim->value, shape), found->wrong,
+        findings->error[c] / unit, claim->allowed / unit, findings->share[c],
+        verdict_of(findings, c));
     if (found->mark == MARK_RIGHT) {
         return;
     }
@@ -117,7 +123,7 @@ static bool print_lower_precision(const struct findings *findings, const struct 
         most = fmax(most, error);
     }
     printf("off by no more than %.1e of the largest entry: computed in lower precision than it is "
-           "stored in?\n",
+           "stored in, or from\nnumbers that were rounded when they were saved?\n",
         most);
     return true;
 }
@@ -139,14 +145,58 @@ static void print_suspects(
         stages);
 }
 
+/* What shows whether forward is the same function. */
+static void print_forward(const struct truth *truth) {
+    const double error = truth->output_error;
+    if (isnan(error)) {
+        return;
+    }
+    printf("output is off by %.1e of its largest entry: %s\n", error,
+        error <= SAME_OUTPUT ? "forward is the same function"
+                             : "forward is another function: its mask, heads, scale or layout");
+}
+
+/* A matrix that forward and backward share is no mistake of backward, and sqrt(4) is 2. */
+static const char *or_else(const char *mistake, const mha_shape *shape) {
+    if (strncmp(mistake, "Wo not transposed", strlen("Wo not transposed")) == 0) {
+        return ", or wo is stored transposed";
+    }
+    const bool scale =
+        strstr(mistake, "scale lost") != NULL || strstr(mistake, "scale app") != NULL;
+    return scale && mha_head_width(shape) == 4 ? ", or, since sqrt(d) is 2, a factor of two" : "";
+}
+
+static bool weights_are_transposed(const struct findings *findings, const struct claim_set *set) {
+    size_t weights = 0, transposed = 0;
+    for (size_t c = 0; c < set->count; c++) {
+        const mha_value value = set->claims[c].value;
+        const bool weight = value >= MHA_WQ && value <= MHA_WO;
+        weights += weight;
+        transposed += weight && findings->found[c].mark == MARK_TRANSPOSED;
+    }
+    return weights > 1 && transposed == weights && findings->wrong == transposed;
+}
+
 static void print_reasons(
-    const struct findings *findings, const struct claim_set *set, bool self_attention) {
+    const struct findings *findings, const struct claim_set *set, const struct truth *truth) {
     const struct explanations *explanations = &findings->explanations;
-    if (explanations->all[0] != '\0') {
-        printf("all of it comes of one mistake: %s\nfirst wrong stage on the way back: %s\n",
-            explanations->all, explanations->stage);
-    } else if (!print_common_factor(findings) && !print_lower_precision(findings, set)) {
-        print_suspects(findings, set, self_attention);
+    const mha_shape *shape = &truth->walk.pass.shape;
+    if (truth->context_is_query) {
+        printf("context is the query: for self-attention leave it out, and let grad_query be the "
+               "sum\n");
+    }
+    if (weights_are_transposed(findings, set)) {
+        printf("all weight gradients are (out,in), as PyTorch keeps them: (in,out) is needed\n");
+    } else if (explanations->all[0] != '\0') {
+        printf("all of it comes of one mistake: %s%s\nfirst wrong stage on the way back: %s\n",
+            explanations->all, or_else(explanations->all, shape), explanations->stage);
+    } else if (print_common_factor(findings) || print_lower_precision(findings, set)) {
+        return;
+    } else if (findings->wrong == findings->count && findings->count > 2) {
+        printf("all are wrong: forward may be another function, by its mask, heads, scale or the "
+               "layout of the weights,\nor grad_output another one\n");
+    } else {
+        print_suspects(findings, set, truth->self_attention);
     }
 }
 
@@ -178,13 +228,14 @@ static void print_sum(const struct findings *findings, const struct claim_set *s
 
 void findings_print(
     const struct findings *findings, const struct claim_set *set, const struct truth *truth) {
-    printf("%-18s %-8s %8s %8s %8s %8s\n", "gradient", "dtype", "entries", "wrong", "error",
-        "allowed");
+    printf("%-18s %-8s %7s %7s %8s %8s %8s\n", "gradient", "dtype", "entries", "wrong", "error",
+        "allowed", "of bar");
     for (size_t c = 0; c < set->count; c++) {
         print_claim(findings, set, c, &truth->walk.pass.shape);
     }
+    print_forward(truth);
     if (findings->wrong > 0) {
-        print_reasons(findings, set, truth->self_attention);
+        print_reasons(findings, set, truth);
     }
     print_sum(findings, set);
 }

@@ -191,7 +191,7 @@ static mha_status measure(struct shown *shown, const struct claim_set *set,
     return status;
 }
 
-enum { CHANGES = 64, ROOTS = 32, DRAWS = 3 };
+enum { CHANGES = 64, ROOTS = 32, DRAWS = 8 };
 
 /* Turns the roots into what is allowed. */
 static void allow(

@@ -5,7 +5,7 @@
 #include "gradcheck_truth.h"
 
 /* Gives each claim its truth, and each of its entries what is allowed its dtype, whose unit is 2^-23 or 2^-52:
- *   64 times the largest change of the entry, of three draws, that comes of moving every number that goes in by up
+ *   64 times the largest change of the entry, of eight draws, that comes of moving every number that goes in by up
  *   to half a unit of itself (how much the scores' rounding is worth, through the exponential), and
  *   32 units of the entry, or of its root of a sum of squares, the pass and its backward with the square of every
  *   term (what cancellation leaves of roundings that are random), and the smallest normal number.

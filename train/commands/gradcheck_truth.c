@@ -41,6 +41,40 @@ static mha_status check_memory(const mha_shape *shape, mha_error *error) {
                      "no memory for 4 times %zu bytes, the machine has 4 times %zu", quarter, most);
 }
 
+/* How far the file's output is from the layer's. */
+static double compare_output(const struct apply_input *input, const struct walk *walk) {
+    const mha_array *found =
+        input->arrays != NULL ? mha_arrays_find(input->arrays, "output") : NULL;
+    const size_t count = mha_value_count(MHA_OUTPUT, &input->shape);
+    mha_array output = found != NULL ? *found : (mha_array){.rank = 0};
+    void *converted = NULL;
+    double error = (double)NAN, largest = 0.0;
+    const bool floating = output.dtype == MHA_FLOAT32 || output.dtype == MHA_FLOAT64;
+    if (found == NULL || !floating || mha_array_count(found) != count ||
+        array_widen(&output, &converted, NULL) != MHA_OK) {
+        return error;
+    }
+    const double *claimed = output.data, *right = walk->pass.value[MHA_OUTPUT];
+    error = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double distance = fabs(claimed[i] - right[i]);
+        error = distance <= error ? error : distance;
+        largest = fmax(largest, fabs(right[i]));
+    }
+    free(converted);
+    return largest > 0.0 ? error / largest : error;
+}
+
+static bool is_context_the_query(const struct apply_input *input) {
+    const size_t count = mha_array_count(&input->query);
+    const double *query = input->query.data, *context = input->context.data;
+    bool same = input->has_context && mha_array_count(&input->context) == count;
+    for (size_t i = 0; i < count && same; i++) {
+        same = !(query[i] < context[i]) && !(query[i] > context[i]);
+    }
+    return same;
+}
+
 mha_status truth_create(struct truth *made, const struct apply_input *input, mha_error *error) {
     *made = (struct truth){.leaves = leaves_of(input),
         .grad_output = input->grad_output.data,
@@ -60,6 +94,8 @@ mha_status truth_create(struct truth *made, const struct apply_input *input, mha
         return no_memory(error);
     }
     join_streams(made->query, &made->walk, made->self_attention);
+    made->output_error = compare_output(input, &made->walk);
+    made->context_is_query = is_context_the_query(input);
     return paths_create(&made->paths, &made->walk, error);
 }
 

@@ -12,6 +12,9 @@ struct truth {
     const double *grad_output;
     bool self_attention;
     double *query; /* the gradient by the query, in self-attention of both streams */
+    double
+        output_error; /* of the file's output, relative to its largest; NaN: it holds none of that shape */
+    bool context_is_query;
 };
 
 /* The input's arrays are double and stay alive. truth_destroy is to be called on failure too. */

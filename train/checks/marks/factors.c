@@ -26,6 +26,7 @@ enum mark factor_mark(char *text, size_t size, double factor, double tolerance, 
     const mha_shape *shape) {
     const double d = (double)mha_head_width(shape), B = (double)shape->batch;
     const double T = (double)shape->target_length, h = (double)shape->heads;
+    const double D = (double)shape->width;
     const struct named_factor scales[] = {
         {sqrt(d), MARK_SCALE_LOST, "sqrt(d) times what is right: the scale 1/sqrt(d) is missing"},
         {1.0 / sqrt(d), MARK_SCALE_TWICE, "1/sqrt(d) times what is right: scaled twice"},
@@ -35,8 +36,11 @@ enum mark factor_mark(char *text, size_t size, double factor, double tolerance, 
     const struct named_factor others[] = {
         {-1.0, MARK_SIGN, "-1 times what is right: the sign is wrong"},
         {2.0, MARK_TWICE, "2 times what is right: counted twice"},
-        {1.0 / B, MARK_FACTOR, "1/B of what is right: averaged over the batch"},
+        {1.0 / B, MARK_FACTOR,
+            B == 2.0 ? "half of what is right: averaged over the batch, or halved"
+                     : "1/B of what is right: averaged over the batch"},
         {1.0 / (B * T), MARK_FACTOR, "1/(B T) of what is right: averaged over the queries"},
+        {1.0 / (B * T * D), MARK_FACTOR, "1/(B T D) of what is right: the loss is a mean"},
         {0.5, MARK_FACTOR, "half of what is right"},
         {B, MARK_FACTOR, "B times what is right: the batch counted again"},
     };
@@ -84,7 +88,7 @@ static bool is_behind_scores(mha_value value) {
 
 enum by_scale claim_by_scale(
     const struct claim *claim, double factor, const struct claim_setting *setting) {
-    bool query = false, key = false;
+    bool query = false, key = false, pure = true, cross = false;
     if (!is_behind_scores(claim->value)) {
         return BY_SCALE_NO;
     }
@@ -95,9 +99,14 @@ enum by_scale claim_by_scale(
         query = query || (other->value == MHA_WQ && same);
         key = key || (other->value == MHA_WK && same);
         const bool beside = other->value == weight_beside(claim->value);
+        pure = pure && (other->value != MHA_QUERY || claim->value != MHA_WQ || same);
+        cross = cross || other->value == MHA_SOURCE;
         if ((!is_behind_scores(other->value) && same) || (beside && !same)) {
             return BY_SCALE_NO;
         }
+    }
+    if (cross && !pure) { /* dQ is right */
+        return BY_SCALE_NO;
     }
     return claim->value == MHA_SCORES || (query && key) ? BY_SCALE_YES : BY_SCALE_MAYBE;
 }
