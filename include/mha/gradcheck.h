@@ -1,53 +1,48 @@
-/* A checker for hand-written backward routines. It knows nothing about attention: give it a function of
- * named blocks of numbers, and the routine that claims to be its gradient. Differences leave no step and no
- * tolerance to choose.
+/* A checker for hand-written backward routines. It knows nothing about attention: give it a function of named
+ * blocks of numbers, and the routine that claims to be its gradient, in double. Differences leave no step to choose.
  *
- * The function is reduced to one number, L = sum over outputs of r * y, with r random and fixed: a
- * plain sum would hide every fault in directions that the outputs do not sum over (rows of a
- * softmax sum to one whatever happens). Then each entry x of each block is moved both ways,
+ * The function is reduced to one number, L = sum over outputs of r * y, with r random and fixed: a plain sum would
+ * hide every fault in directions that the outputs do not sum over (rows of a softmax sum to one whatever happens).
+ * Then each entry x of each block is moved both ways,
  *   D(h) = (L(x + h) - L(x - h)) / (2 h),
- * with the difference that x + h and x - h really have, and x put back to the same bits. L is
- * subtracted output by output, so that outputs which do not move add no rounding. D is taken on a ladder of
- * steps, h = max(1, |x|) 2^-4 4^-n, and extrapolated to h = 0 by Richardson's rule for even powers of h
- * (Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4(2), 1982):
- * of all values in the table that one is `numeric` whose estimated error is least, and `estimate` that error,
- * the larger distance to its two neighbours (truncation) and 2^-52 sum |r y| / (2 h) over the outputs that
- * moved (rounding). A step at which an output is not finite is left out: the function may not be defined
- * there. Where smaller steps lead elsewhere by more than rounding, estimates of larger ones are raised to the
- * distance. The ladder ends at what agrees with the gradient, its estimate being far below what is asked or
- * rounding above it, when a last difference near x, at 0.37 * 2^-23 max(1, |x|), says the same as far as its own
- * rounding lets it; at what does not agree, only where rounding would hide the difference. Before an entry
- * is called wrong, and where estimates stop shrinking, the noise of L itself is measured and counts as rounding,
- * so that a function computed in single precision inside is held to what that can tell: from sixth differences
- * at points 2^-23 max(1, |x|) apart around x, and 2^-20 around the first step. More than 2^-10 of the outputs
- * is no noise, but a kink or a pole, and neither is what shrinks with the spacing. What of a function varies at
- * smaller scales than those is seen only where its outputs move alike: L is what it is near x, and a function
- * of which one part alone is computed in single precision is another one there. At a kink itself the two sides
- * differ and no gradient is right: move x off it.
- * Blocks of more than options.entry_limit entries are moved along random directions instead, each
- * entry by u max(1, |x|) h with its own u ~ N(0,1), and the sum of analytic gradient times movement is
- * compared.
+ * with the difference that x + h and x - h really have, and x put back to the same bits. L is subtracted output by
+ * output, so that outputs which do not move add no rounding. D is taken on a ladder of steps, h = max(1, |x|) 2^-4
+ * 4^-n, and extrapolated to h = 0 by Richardson's rule for even powers of h (Ridders, "Accurate computation of
+ * F'(x) and F'(x) F''(x)", Advances in Engineering Software 4(2), 1982): of all values in the table that one is
+ * `numeric` whose estimated error is least, and `estimate` that error, the larger distance to its two neighbours
+ * (truncation) and 2^-52 sum |r y| / (2 h) over the outputs that can move (rounding). A step at which an output is
+ * not finite is left out: the function may not be defined there. Where smaller steps lead elsewhere, estimates of
+ * larger ones are raised.
  *
- * A block passes when everywhere |analytic - numeric| is at most MHA_GRADCHECK_ESTIMATES times the estimate, or
- * at most MHA_GRADCHECK_SHARE of the largest |numeric| of the block.
+ * The ladder ends at what agrees with the gradient, as good as it will get, when a last difference near x, at 0.37
+ * * 2^-23 max(1, |x|), says the same as far as its rounding lets it; at what does not agree, only where rounding
+ * would hide the distance. Before an entry is called wrong the noise of L itself is measured and counts as
+ * rounding, so that a function computed in single precision is held to what that can tell. More than 2^-10 of the
+ * outputs is no noise, but a kink or a pole, and neither is what shrinks with the spacing of the points. Of a
+ * function that varies at scales below 2^-23 L is what it is near x; so is one of which a part alone is computed in
+ * single precision. At a kink itself no gradient is right: move x off it.
  *
- * Where the case has the function of complex numbers too (forward_complex), each derivative is computed a
- * second time by the complex step, Im L(x + i 2^-100) / 2^-100 (complex.h), and must also agree with it to
+ * Blocks of more than options.entry_limit entries are moved along random directions instead, each entry by u max(1,
+ * |x|) h with its own u ~ N(0,1), and the sum of analytic gradient times movement is compared.
+ *
+ * A block passes when everywhere |analytic - numeric| is at most MHA_GRADCHECK_ESTIMATES times the estimate, or at
+ * most MHA_GRADCHECK_SHARE of the largest |numeric| of the block.
+ *
+ * Where the case has the function of complex numbers too (forward_complex), each derivative is computed a second
+ * time by the complex step, Im L(x + i 2^-100) / 2^-100 (complex.h), and must also agree with it to
  * options.complex_tolerance of the block's largest: nothing is subtracted, so it has all the digits that the
- * derivative itself, as a sum, has. That tolerance is fixed; a function in whose derivative four digits cancel needs
- * a larger one.
+ * derivative itself, as a sum, has. That tolerance is fixed; a function in whose derivative four digits cancel
+ * needs a larger one.
  *
  * A block whose gradient is zero everywhere proves nothing, so it passes only where the case says so
- * (zero_expected), and fails where that is said and is not so. Zero is what may be rounding alone,
- * 2^-40 sum |r y| / max(1, |x|) over the outputs that moved, or 2^-52 over all; where zero is declared
- * MHA_GRADCHECK_ESTIMATES times the estimate too.
+ * (zero_expected), and fails where that is said and is not so. Zero is what may be rounding alone, 2^-40 sum |r y|
+ * / max(1, |x|) over the outputs that moved, or 2^-52 over all; where zero is declared MHA_GRADCHECK_ESTIMATES
+ * times the estimate too.
  *
- * Backward is called on gradients of zero. When the blocks have been checked, forward is called once more
- * and backward four times: outputs and gradients must repeat to the bit, a second backward must double
- * the gradients, output gradients 1024 times as large make them so too, and those of zero leave them zero. Gradients
- * are left as the first call made them.
- *
- * Everything is double: in float the rounding of L alone would be as large as real mistakes.
+ * Backward is called on gradients of zero. When the blocks have been checked, forward is called once more and
+ * backward four times: outputs and gradients must repeat to the bit, a second backward must double the gradients,
+ * output gradients 1024 times as large make them so too, and those of zero leave them zero. Gradients are left as
+ * the first call made them.
  *
  * A whole program, which checks a layer normalisation by rows:
  *
@@ -159,9 +154,8 @@ typedef struct mha_gradcheck_output {
     const double *values; /* written by forward */
     double *gradient;     /* written by the checker: d(L)/d(values) for backward to read */
     size_t count;
-    /* (count), or NULL when every output is finite and counts: 1 where an output is a constant or
-     * not finite (a blocked score, -infinity). It stays out of L, yet its gradient is random all
-     * the same: backward has to drop it. */
+    /* (count), or NULL when every output is finite and counts: 1 where an output is a constant or not finite
+     * (a blocked score, -infinity). It stays out of L, yet its gradient is random: backward has to drop it. */
     const unsigned char *excluded;
 } mha_gradcheck_output;
 
