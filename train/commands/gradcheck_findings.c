@@ -1,5 +1,6 @@
 #include "gradcheck_findings.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 
 /* How much of the largest entry may be rounding where an array is told from others. */
 #define MOST_ROUNDING 0.01
+/* Of the largest entry: what rounding makes of an entry in which little cancels is far less. */
+#define MOST_UNITS 2048.0
 /* Of an output, relative to its largest entry, that single precision leaves. */
 #define SAME_OUTPUT 1e-3
 
@@ -21,8 +24,19 @@ static bool is_untold(const struct claim *claim, double largest, const mha_shape
     return largest > 0.0;
 }
 
-static void measure(
-    struct findings *made, size_t c, const struct claim *claim, const mha_shape *shape) {
+static size_t count_blurred(
+    const struct claim *claim, mha_dtype dtype, double largest, const mha_shape *shape) {
+    const double unit = dtype == MHA_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    const size_t count = mha_value_count(claim->value, shape);
+    size_t blurred = 0;
+    for (size_t i = 0; i < count; i++) {
+        blurred += claim_allowed(claim, i) > MOST_UNITS * unit * largest;
+    }
+    return blurred;
+}
+
+static void measure(struct findings *made, size_t c, const struct claim *claim, mha_dtype dtype,
+    const mha_shape *shape) {
     const size_t count = mha_value_count(claim->value, shape);
     double error = 0.0, share = 0.0;
     for (size_t i = 0; i < count; i++) {
@@ -34,6 +48,7 @@ static void measure(
     const bool right = made->found[c].mark == MARK_RIGHT;
     made->error[c] = error;
     made->largest[c] = claim_largest(claim, shape);
+    made->blurred[c] = count_blurred(claim, dtype, made->largest[c], shape);
     made->untold[c] = right && is_untold(claim, made->largest[c], shape);
     made->wrong += right ? 0 : 1;
     made->told += right && !made->untold[c] ? 1 : 0;
@@ -51,7 +66,7 @@ mha_status findings_make(struct findings *made, const struct claim_set *set,
     for (size_t c = 0; c < set->count; c++) {
         paths_of(&setting, &truth->paths, set->claims[c].value, truth->self_attention);
         diagnose(&made->found[c], &set->claims[c], &setting);
-        measure(made, c, &set->claims[c], &pass->shape);
+        measure(made, c, &set->claims[c], set->dtype[c], &pass->shape);
     }
     return made->wrong == 0 ? MHA_OK
                             : explain_claims(&made->explanations, set->claims, set->count,
@@ -76,6 +91,10 @@ static void print_claim(const struct findings *findings, const struct claim_set 
         findings->error[c] / unit, claim->allowed / unit, findings->share[c],
         verdict_of(findings, c));
     if (found->mark == MARK_RIGHT) {
+        if (findings->blurred[c] > 0 && !findings->untold[c] && findings->largest[c] > 0.0) {
+            printf("    %zu of them are told no better than to %.1e of the largest\n",
+                findings->blurred[c], claim->allowed / unit);
+        }
         return;
     }
     claim_entry_text(entry, sizeof entry, claim, found->entry, shape);

@@ -9,6 +9,8 @@ struct findings {
     bool untold
         [MOST_CLAIMS]; /* not wrong, but the largest entry is not known to a hundredth for rounding */
     double error[MOST_CLAIMS], largest[MOST_CLAIMS]; /* largest distance, and |truth| */
+    size_t blurred
+        [MOST_CLAIMS]; /* entries that rounding may change by far more than it does the largest */
     double share[MOST_CLAIMS]; /* largest distance in units of what is allowed that entry */
     struct explanations explanations;
     size_t count, wrong, told; /* told: neither wrong nor untold */
