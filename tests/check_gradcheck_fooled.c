@@ -183,6 +183,23 @@ static double exponential(double x) {
     return exp(x);
 }
 
+/* 0 at x, so that no output measures the rounding of what it comes of. */
+static double exponential_less_one(double x) {
+    return exp(x) - 1.0;
+}
+
+static double logarithm(double x) {
+    return log(1.0 + x);
+}
+
+static double reciprocal_of_next(double x) {
+    return 1.0 / (1.0 + x);
+}
+
+static double centred_sigmoid(double x) {
+    return sigmoid(x) - 0.5;
+}
+
 static const struct {
     const char *name;
     double (*value)(double), (*slope)(double);
@@ -204,6 +221,10 @@ static const struct {
     {"1e160 x^2 entry by entry", huge_square, huge_square_slope, 0.7, true, 4096},
     {"log 1e-25", log, reciprocal, 1e-25, true, 4096},
     {"log 1e-25, twice", log, twice, 1e-25, false, 4096},
+    {"exp x - 1 at 0", exponential_less_one, exponential, 0.0, true, 4096},
+    {"exp x - 1 at 0, along directions", exponential_less_one, exponential, 0.0, true, 0},
+    {"log(1 + x) at 0", logarithm, reciprocal_of_next, 0.0, true, 4096},
+    {"sigmoid - 1/2 at 0, along directions", centred_sigmoid, sigmoid_slope, 0.0, true, 0},
     {"sigmoid 25", sigmoid, sigmoid_slope, 25.0, true, 4096},
     {"exp 600", exponential, exponential, 600.0, true, 4096},
     {"exp -600", exponential, exponential, -600.0, true, 4096},

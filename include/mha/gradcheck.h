@@ -17,10 +17,10 @@
  * The ladder ends at what agrees with the gradient, as good as it will get, when a last difference near x, at 0.37
  * * 2^-23 max(1, |x|), says the same as far as its rounding lets it; at what does not agree, only where rounding
  * would hide the distance. Before an entry is called wrong the noise of L itself is measured and counts as
- * rounding, so that a function computed in single precision is held to what that can tell. More than 2^-10 of the
- * outputs is no noise, but a kink or a pole, and neither is what shrinks with the spacing of the points. Of a
- * function that varies at scales below 2^-23 L is what it is near x; so is one of which a part alone is computed in
- * single precision. At a kink itself no gradient is right: move x off it.
+ * rounding. So most functions computed in single precision are held to what that can tell, but where one does not
+ * move near x, or a part alone is computed so, it is what it is there: better compute in double. More than 2^-10 of
+ * the outputs is no noise, but a kink or a pole, and neither is what shrinks with the spacing of the points. At a
+ * kink itself no gradient is right: move x off it.
  *
  * Blocks of more than options.entry_limit entries are moved along random directions instead, each entry by u max(1,
  * |x|) h with its own u ~ N(0,1), and the sum of analytic gradient times movement is compared.
@@ -200,8 +200,8 @@ mha_gradcheck_options mha_gradcheck_defaults(void);
  *   WRONG        an entry is off by more than is allowed
  *   NOT_FINITE   an output that counts or a gradient is NaN or infinite
  *   ALL_ZERO     the gradient is zero everywhere, which nobody declared
- *   NOT_TOLD     nothing is off by more than is allowed, but for an entry that is more than a tenth of the block's
- *                largest: differences cannot tell, and there is no complex step
+ *   NOT_TOLD     nothing is off by more than is allowed, but an entry's bar, 30 estimates, is wider than a tenth of the
+ *                block's largest derivative: differences cannot tell, and there is no complex step
  *   NOT_ZERO     it was declared zero, and is not
  *   INPUTS_CHANGED  forward or backward changed values of a block, or backward gradients of outputs; all are put back
  *   NOT_REPEATED forward or backward gave other bits when it was called again
@@ -280,7 +280,8 @@ typedef struct mha_gradcheck_taylor {
      * of options.directions directions the least one. Infinity where the remainder is rounding at
      * every step, as of a function that is linear in all blocks together. NaN when a call failed, or a gradient
      * or an output at x was not finite, when L was finite at no step, there is nothing to move, or the order is
-     * another at the step before by more than a half, as where kinks lie between. */
+     * another at the step before by more than a half, as where kinks lie between or one power gives way to
+     * another: that tells neither right nor wrong. */
     double order;
     /* The steps of that direction, h = 2^-3, 2^-4, ... where L was finite and not too small to move it, and how much
      * of the remainder may be rounding: of double precision, or what the smallest steps leave steadily where L is

@@ -22,6 +22,14 @@ void checker_record(mha_gradcheck_report *report, const mha_gradcheck_block *blo
     }
 }
 
+void checker_record_numbers(mha_gradcheck_report *report, const mha_gradcheck_block *block,
+    size_t entry, double analytic, double numeric, double complex_step) {
+    checker_record(report, block, entry);
+    report->analytic = analytic;
+    report->numeric = numeric;
+    report->complex_step = complex_step;
+}
+
 /* The entries of all blocks; false when they do not fit. */
 static bool count_all(size_t *count, const mha_gradcheck_case *subject) {
     *count = 0;

@@ -10,6 +10,8 @@
 #define checker_begin            mha_checker_begin
 #define checker_evaluate         mha_checker_evaluate
 #define checker_record           mha_checker_record
+#define checker_record_numbers   mha_checker_record_numbers
+#define checker_judge            mha_checker_judge
 #define checker_zero             mha_checker_zero
 #define keep_values              mha_checker_keep_values
 #define values_changed           mha_checker_values_changed
@@ -84,6 +86,13 @@ void checker_record(mha_gradcheck_report *report, const mha_gradcheck_block *blo
 
 /* Of a sum of magnitudes, what may be the rounding of a long computation. */
 #define CHECKER_ROUNDING 0x1p-40
+
+/* The same, and its derivative by each way. */
+void checker_record_numbers(mha_gradcheck_report *report, const mha_gradcheck_block *block,
+    size_t entry, double analytic, double numeric, double complex_step);
+
+/* The verdict on block b, whose report->checked derivatives are all finite. */
+void checker_judge(mha_gradcheck_report *report, const checker *check, size_t b);
 
 /* The largest derivative by x that is rounding alone, of whatever the outputs are made of. */
 double checker_zero(const checker *check, double x);

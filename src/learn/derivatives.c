@@ -71,20 +71,23 @@ typedef struct ladder {
     double steps[RUNGS];
     size_t count;
     double here;                  /* largest sum of |r y| at x over outputs that moved at a step */
-    double noise_near, noise_far; /* relative to that; NaN until they were measured */
+    double noise_near, noise_far; /* NaN until they were measured */
+    double size_far;              /* sum of |r y| there */
     bool near_alone;              /* steps near x have but the noise near x */
     difference near;              /* at NEAR_STEP; value NaN until it was made */
 } ladder;
 
-/* Of a difference: as large as the outputs that may move, also where a step is too small to move them. */
+/* Of a difference: as large as the outputs that may move, also where a step is too small to move them. Noise far
+ * from x is as much smaller at it as the outputs are. */
 static double rounding_of(const ladder *with, const difference *found, double step) {
     const bool measured = !isnan(with->noise_near);
     const bool is_near = with->near_alone && step <= NEAR_SPACING * with->scale;
-    const double noise = !measured ? 0.0
-                         : is_near ? with->noise_near
-                                   : fmax(with->noise_near, with->noise_far);
     const double magnitude = fmax(found->magnitude, with->here);
-    return fmax(DBL_EPSILON, noise) * magnitude / (2.0 * step);
+    double noise = measured ? with->noise_near : 0.0;
+    if (measured && !is_near && with->noise_far > 0.0) {
+        noise = fmax(noise, with->noise_far * fmin(1.0, magnitude / with->size_far));
+    }
+    return fmax(DBL_EPSILON * magnitude, noise) / (2.0 * step);
 }
 
 static void fill_table(table *of, const ladder *with, size_t rung) {
@@ -135,13 +138,14 @@ enum { CLOSER = 4096, UNLIKE = 16 };
 static bool look_closer(bool *shrunk, ladder *with, const checker *check) {
     double spacing = NEAR_SPACING * with->scale, closer;
     bool moves = true;
+    double size;
     *shrunk = false;
     for (int times = 0; times < 2 && moves; times++) {
         spacing /= CLOSER;
-        if (!measure_noise(&closer, &moves, &with->along, 0.0, spacing, check)) {
+        if (!measure_noise(&closer, &size, &with->along, 0.0, spacing, check)) {
             return false;
         }
-        moves = moves && closer <= with->noise_near * 16.0 / CLOSER;
+        moves = size > 0.0 && closer <= with->noise_near * 16.0 / CLOSER;
         with->noise_near = moves ? closer : with->noise_near;
         *shrunk = *shrunk || moves;
     }
@@ -149,11 +153,11 @@ static bool look_closer(bool *shrunk, ladder *with, const checker *check) {
 }
 
 /* At two spacings, since a few jumps may fall so that they look smooth. */
-static bool measure_near(bool *moves, ladder *with, const checker *check) {
+static bool measure_near(double *size, ladder *with, const checker *check) {
     const double spacing = NEAR_SPACING * with->scale;
     double wider;
-    if (!measure_noise(&with->noise_near, moves, &with->along, 0.0, spacing, check) ||
-        !measure_noise(&wider, moves, &with->along, 0.0, 3.1 * spacing, check)) {
+    if (!measure_noise(&with->noise_near, size, &with->along, 0.0, spacing, check) ||
+        !measure_noise(&wider, size, &with->along, 0.0, 3.1 * spacing, check)) {
         return false;
     }
     with->noise_near = fmax(with->noise_near, wider);
@@ -165,19 +169,20 @@ static bool measure_near(bool *moves, ladder *with, const checker *check) {
  * function is smooth at that scale. */
 static bool find_noise(ladder *with, const checker *check) {
     size_t first = 0;
-    bool moves_near, moves_far, shrunk = false;
+    double size_near;
+    bool shrunk = false;
     while (first + 1 < with->count && !isfinite(with->rungs[first].value)) {
         first++;
     }
-    if (!measure_near(&moves_near, with, check) ||
-        !measure_noise(&with->noise_far, &moves_far, &with->along, with->steps[first],
+    if (!measure_near(&size_near, with, check) ||
+        !measure_noise(&with->noise_far, &with->size_far, &with->along, with->steps[first],
             FAR_SPACING * with->scale, check)) {
         return false;
     }
     if (with->noise_near > UNLIKE * with->noise_far && !look_closer(&shrunk, with, check)) {
         return false;
     }
-    with->near_alone = shrunk || (moves_near && UNLIKE * with->noise_near < with->noise_far);
+    with->near_alone = shrunk || (size_near > 0.0 && UNLIKE * with->noise_near < with->noise_far);
     return true;
 }
 

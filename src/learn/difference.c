@@ -140,7 +140,7 @@ static double scaled_difference(const double *values, const double *points) {
 /* Of the outputs. What is more is no noise, but a kink or a pole. */
 #define MOST_NOISE 0x1p-10
 
-bool measure_noise(double *noise, bool *moves, const direction *along, double offset,
+bool measure_noise(double *noise, double *size, const direction *along, double offset,
     double spacing, const checker *check) {
     double changes[NOISE_POINTS], magnitude, largest = 0.0, squares = 0.0;
     for (int i = 0; i < NOISE_POINTS; i++) {
@@ -150,13 +150,13 @@ bool measure_noise(double *noise, bool *moves, const direction *along, double of
         }
         largest = fmax(largest, magnitude);
     }
-    *moves = largest > 0.0;
+    *size = largest;
     const int count = NOISE_POINTS - NOISE_DIFFERENCE + 1;
     for (int i = 0; i < count; i++) {
         const double error = scaled_difference(changes + i, noise_points + i);
         squares += error * error;
     }
     const double found = sqrt(squares / count);
-    *noise = isfinite(found) && found <= MOST_NOISE * largest && *moves ? found / largest : 0.0;
+    *noise = isfinite(found) && found <= MOST_NOISE * largest ? found : 0.0;
     return true;
 }

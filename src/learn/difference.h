@@ -31,11 +31,11 @@ bool can_move(const direction *along, double step);
 /* false: forward failed. x is put back. */
 bool difference_at(difference *found, const direction *along, double step, const checker *check);
 
-/* *noise, the standard deviation of L's own errors near x + offset, relative to the sum of |r y| over the outputs that
- * move there; 0 where L is not finite: from its sixth differences at nine points about `spacing` apart, which of a
- * smooth function are far below it (Hamming; Moré and Wild, "Estimating computational noise", SIAM Journal on
- * Scientific Computing 33(3), 2011). *moves: whether any output does. false: forward failed. x is put back. */
-bool measure_noise(double *noise, bool *moves, const direction *along, double offset,
+/* *noise, the standard deviation of L's own errors near x + offset, or 0 where L is not finite: from its sixth
+ * differences at nine points about `spacing` apart, which of a smooth function are far below it (Hamming; Moré and
+ * Wild, "Estimating computational noise", SIAM Journal on Scientific Computing 33(3), 2011). *size: sum of |r y|
+ * there over the outputs that move; 0: none does. false: forward failed. x is put back. */
+bool measure_noise(double *noise, double *size, const direction *along, double offset,
     double spacing, const checker *check);
 
 #endif
