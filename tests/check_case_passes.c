@@ -3,49 +3,21 @@
 #include "case_cases.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "case_explained.h"
 #include "folder.h"
-#include "naive_pass.h"
+#include "naive_case.h"
 
 static unsigned char seen[CASE_FILE_MOST], everything[CASE_FILE_MOST];
 
 static struct naive_pass naive(void) {
-    const mha_shape *shape = &file.shape;
-    const size_t S = shape->source_length, T = shape->target_length, h = shape->heads;
-    const double scale = 1.0 / sqrt((double)mha_head_width(shape));
-    struct naive_pass pass = {.shape = *shape,
-        .grad_output = file.grad_output,
-        .seen = seen,
-        .seen_by_softmax = seen,
-        .seen_by_values = seen,
-        .scale = scale,
-        .scale_back = scale};
-    for (size_t i = 0; i < mha_value_count(MHA_SCORES, shape); i++) {
-        const size_t row = i / S;
-        const mha_mask_row at =
-            mha_mask_row_at(&file.mask, shape, row / T / h, row / T % h, row % T);
-        seen[i] = mha_mask_row_allows(&at, i % S);
-        everything[i] = 1;
-    }
-    for (int i = 0; i < NAIVE_LEAVES; i++) {
-        const bool shared = i == MHA_SOURCE && file.self_attention;
-        pass.leaf[i] = file.leaf[shared ? MHA_QUERY : i];
-        pass.gradient[i] = file.gradient[i];
-    }
-    return pass;
+    memset(everything, 1, sizeof everything);
+    return naive_case(&file, seen);
 }
 
 static void compute(const struct naive_pass *pass) {
-    if (file.claimed_dtype == MHA_FLOAT32) {
-        mha_f32_naive_pass(pass);
-    } else {
-        mha_f64_naive_pass(pass);
-    }
-    const size_t count = mha_value_count(MHA_QUERY, &file.shape);
-    for (size_t i = 0; i < count && file.self_attention; i++) {
-        file.gradient[MHA_QUERY][i] += file.gradient[MHA_SOURCE][i];
-    }
+    naive_case_compute(&file, pass);
 }
 
 /* Bit 0: in float; bit 1: self-attention; then the mask. */

@@ -2,6 +2,7 @@
  * said of it. */
 #include "case_cases.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "case_file.h"
@@ -44,7 +45,7 @@ START_TEST(what_rounding_hides_is_not_told) {
     for (size_t i = 0; i < count_of(MHA_WQ); i++) {
         file.gradient[MHA_WQ][i] = file.gradient[MHA_WK][i] = 0.0;
     }
-    assert_out(0, WORDS("smaller than rounding\n",
+    assert_out(0, WORDS("smaller than rounding\n", " of them are told no better than to ",
                       "PASS: 3 gradients are right; not told from rounding: grad_wq grad_wk\n"));
     file.claimed = BIT_OF(MHA_WQ) | BIT_OF(MHA_WK);
     assert_out(2, WORDS("NOTHING TOLD; not told from rounding: grad_wq grad_wk\n"));
@@ -121,6 +122,38 @@ START_TEST(output_tells_forward_from_backward) {
 }
 END_TEST
 
+/* Of another shape there is nothing to say; a number that is none makes it another function. */
+START_TEST(an_output_is_compared_whole) {
+    static double output[CASE_FILE_MOST];
+    fill(MHA_FLOAT64);
+    output[0] = (double)NAN;
+    file.extra[file.extra_count++] = (mha_array){
+        .name = "output", .dtype = MHA_FLOAT64, .rank = 3, .dims = {2, 5, 8}, .data = output};
+    assert_out(0, WORDS(": forward is another function: its mask"));
+    file.extra[0].dims[0] = 5;
+    file.extra[0].dims[1] = 2;
+    struct outcome outcome = case_file_check(&file);
+    ck_assert_ptr_null(strstr(outcome.out, "output is off"));
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* A mean loss, and a context that is the query. */
+START_TEST(what_the_pass_began_with_is_named) {
+    const mha_shape shape = {3, 5, 5, 12, 2};
+    case_file_fill(&file, &shape, false, CASE_OPEN, MHA_FLOAT64);
+    memcpy(file.leaf[MHA_SOURCE], file.leaf[MHA_QUERY], sizeof file.leaf[MHA_SOURCE]);
+    case_file_walk(&file, mha_stages, NULL);
+    for (int value = 0; value < CASE_FILE_LEAVES; value++) {
+        for (size_t i = 0; i < count_of((mha_value)value); i++) {
+            file.gradient[value][i] /= 3.0 * 5.0 * 12.0;
+        }
+    }
+    assert_out(1, WORDS("    1/(B T D) of what is right: the loss is a mean\n",
+                      "context is the query: for self-attention leave it out"));
+}
+END_TEST
+
 START_TEST(the_layout_of_pytorch_is_named) {
     fill(MHA_FLOAT64);
     const size_t D = file.shape.width;
@@ -157,6 +190,8 @@ TCase *case_told(void) {
     tcase_add_loop_test(tests, lower_precision_is_named, 0, 2);
     tcase_add_loop_test(tests, one_factor_of_all_is_named, 0, 2);
     tcase_add_loop_test(tests, output_tells_forward_from_backward, 0, 2);
+    tcase_add_test(tests, an_output_is_compared_whole);
+    tcase_add_test(tests, what_the_pass_began_with_is_named);
     tcase_add_test(tests, the_layout_of_pytorch_is_named);
     tcase_add_test(tests, another_function_is_not_blamed_on_a_stage);
     return tests;

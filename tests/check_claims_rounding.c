@@ -6,9 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "case_file.h"
 #include "commands/gradcheck_rounding.h"
-#include "naive_pass.h"
+#include "naive_case.h"
 
 static struct case_file file;
 static unsigned char seen[CASE_FILE_MOST];
@@ -37,35 +36,8 @@ static void draw(int i) {
 }
 
 static void compute_anew(void) {
-    const mha_shape *shape = &file.shape;
-    const size_t S = shape->source_length, T = shape->target_length, h = shape->heads;
-    const double scale = 1.0 / sqrt((double)mha_head_width(shape));
-    struct naive_pass pass = {.shape = *shape,
-        .grad_output = file.grad_output,
-        .seen = seen,
-        .seen_by_softmax = seen,
-        .seen_by_values = seen,
-        .scale = scale,
-        .scale_back = scale};
-    for (size_t i = 0; i < mha_value_count(MHA_SCORES, shape); i++) {
-        const size_t row = i / S;
-        const mha_mask_row at =
-            mha_mask_row_at(&file.mask, shape, row / T / h, row / T % h, row % T);
-        seen[i] = mha_mask_row_allows(&at, i % S);
-    }
-    for (int i = 0; i < NAIVE_LEAVES; i++) {
-        pass.leaf[i] = file.leaf[i == MHA_SOURCE && file.self_attention ? MHA_QUERY : i];
-        pass.gradient[i] = file.gradient[i];
-    }
-    if (file.dtype == MHA_FLOAT32) {
-        mha_f32_naive_pass(&pass);
-    } else {
-        mha_f64_naive_pass(&pass);
-    }
-    for (size_t i = 0; i < mha_value_count(MHA_QUERY, shape) && file.self_attention; i++) {
-        const double sum = file.gradient[MHA_QUERY][i] + file.gradient[MHA_SOURCE][i];
-        file.gradient[MHA_QUERY][i] = file.dtype == MHA_FLOAT32 ? (double)(float)sum : sum;
-    }
+    const struct naive_pass pass = naive_case(&file, seen);
+    naive_case_compute(&file, &pass);
 }
 
 /* The claims of the file, with their truths and what is allowed; truth_destroy the truth. */

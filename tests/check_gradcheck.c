@@ -207,6 +207,7 @@ Suite *gradcheck_suite(void) {
     suite_add_tcase(suite, gradcheck_ladder());
     suite_add_tcase(suite, gradcheck_noise());
     suite_add_tcase(suite, gradcheck_fooled());
+    suite_add_tcase(suite, gradcheck_order());
     suite_add_tcase(suite, gradcheck_observer());
     suite_add_tcase(suite, gradcheck_taylor());
     suite_add_tcase(suite, gradcheck_limits());

@@ -79,3 +79,12 @@ curve_result check_curve(const curve *of, uint64_t seed, double fault) {
     ck_assert_int_eq(mha_gradcheck_run(&run.result.report, &subject, &options, NULL), MHA_OK);
     return run.result;
 }
+
+void assert_slope_fails(const curve *wrong, uint64_t seeds) {
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        const curve_result found = check_curve(wrong, seed, 0.0);
+        ck_assert_msg(found.report.verdict == MHA_GRADCHECK_WRONG, "%s: %s", wrong->name,
+            mha_gradcheck_verdict_text(found.report.verdict));
+        ck_assert_msg(found.worst <= 1.0, "%s: %g", wrong->name, found.worst);
+    }
+}

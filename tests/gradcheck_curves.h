@@ -36,6 +36,10 @@ typedef struct curve_result {
     size_t observed; /* blocks */
 } curve_result;
 
+/* Fails where a block of the curve, whose backward has wrong_slope, passes, or the error of a derivative is more than
+ * what is allowed it. */
+void assert_slope_fails(const curve *wrong, uint64_t seeds);
+
 /* Checks one block, entry by entry, its largest gradient being off by a factor of 1 + fault. */
 curve_result check_curve(const curve *of, uint64_t seed, double fault);
 

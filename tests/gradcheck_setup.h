@@ -42,6 +42,7 @@ TCase *gradcheck_limits(void);
 TCase *gradcheck_ladder(void);
 TCase *gradcheck_noise(void);
 TCase *gradcheck_fooled(void);
+TCase *gradcheck_order(void);
 TCase *gradcheck_observer(void);
 TCase *gradcheck_taylor(void);
 TCase *gradcheck_complex(void);

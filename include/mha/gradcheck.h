@@ -253,8 +253,7 @@ typedef struct mha_gradcheck_report {
     /* Largest |analytic - numeric| of the block, relative to its largest |numeric|; where zero was declared
      * or found, the largest |analytic|, |numeric| or |complex_step| itself. NaN if a number is not finite. */
     double error;
-    double
-        margin; /* largest |analytic - numeric|, or number that should be zero, in units of what is allowed */
+    double margin; /* largest such distance, or number that should be zero, over what is allowed */
     /* Of the complex step, relative to its own largest in the block; NaN without, and where zero was
      * declared or found. */
     double complex_error;

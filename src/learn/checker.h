@@ -14,6 +14,7 @@
 #define checker_judge            mha_checker_judge
 #define checker_zero             mha_checker_zero
 #define keep_values              mha_checker_keep_values
+#define put_values_back          mha_checker_put_values_back
 #define values_changed           mha_checker_values_changed
 #define keep_output_gradients    mha_checker_keep_output_gradients
 #define output_gradients_changed mha_checker_output_gradients_changed
@@ -100,6 +101,7 @@ double checker_zero(const checker *check, double x);
 /* Keeps the values of all blocks; whether the function changed some since, which are then put back, and every
  * block is called INPUTS_CHANGED. */
 void keep_values(const checker *check);
+void put_values_back(const checker *check);
 bool values_changed(mha_gradcheck_report *reports, const checker *check);
 
 /* Keeps the gradients of the outputs; whether they are others since, which are then put back. */

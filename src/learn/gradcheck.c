@@ -2,9 +2,8 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
-#include "learn/checker.h"
+#include "learn/difference.h"
 
 #define VERDICT_TEXT(name, text) [name] = text,
 static const char *const verdict_texts[] = {MHA_GRADCHECK_VERDICTS(VERDICT_TEXT)};
@@ -58,11 +57,10 @@ static double enough_of(const mha_gradcheck_block *block, size_t count, double n
 static bool derive(mha_gradcheck_report *report, checker *check, size_t b, size_t n, size_t first,
     size_t count, double scale, double enough) {
     const mha_gradcheck_block *block = &check->subject->blocks[b];
-    double analytic = 0.0, complex_step = (double)NAN;
+    const direction along = {block->values + first, block->gradient + first, check->weights, count};
+    const double analytic = direction_slope(&along);
+    double complex_step = (double)NAN;
     derivative numeric = {(double)NAN, (double)NAN, 0.0};
-    for (size_t i = 0; i < count; i++) {
-        analytic += block->gradient[first + i] * check->weights[i];
-    }
     derivative_status status =
         extrapolate_difference(&numeric, b, first, count, scale, enough, check);
     if (status == DERIVATIVE_FOUND && check->subject->forward_complex != NULL) {

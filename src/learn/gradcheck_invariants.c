@@ -43,6 +43,16 @@ static size_t first_difference(const double *a, const double *b, size_t count) {
     return i;
 }
 
+void put_values_back(const checker *check) {
+    const double *at = check->values;
+    for (size_t b = 0; b < check->subject->block_count; b++) {
+        const mha_gradcheck_block *block = &check->subject->blocks[b];
+        const size_t count = checker_entries(block);
+        copy(block->values, at, count);
+        at += count;
+    }
+}
+
 bool values_changed(mha_gradcheck_report *reports, const checker *check) {
     bool changed = false;
     const double *at = check->values;
@@ -54,9 +64,9 @@ bool values_changed(mha_gradcheck_report *reports, const checker *check) {
             checker_record(&reports[b], block, first);
             changed = true;
         }
-        copy(block->values, at, count);
         at += count;
     }
+    put_values_back(check);
     for (size_t b = 0; changed && b < check->subject->block_count; b++) {
         reports[b].verdict = MHA_GRADCHECK_INPUTS_CHANGED;
     }

@@ -1,7 +1,6 @@
 /* The order at which the remainder of Taylor's theorem vanishes. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "learn/checker.h"
 
@@ -56,34 +55,24 @@ static bool remainder_at(rest *left, const double *weights, double step, const c
     return done;
 }
 
-static void put_back(const checker *check) {
-    const double *kept = check->values;
-    for (size_t b = 0; b < check->subject->block_count; b++) {
-        const mha_gradcheck_block *block = &check->subject->blocks[b];
-        const size_t count = checker_entries(block);
-        if (count > 0) {
-            memcpy(block->values, kept, count * sizeof *kept);
-        }
-        kept += count;
+enum { PLATEAU = 8, STEADY = 16 };
+
+/* From step n on: a remainder that vanishes like the step falls by 2^PLATEAU. */
+static bool stays(const mha_gradcheck_taylor *of, size_t n) {
+    double greatest = 0.0;
+    for (size_t i = n; i <= n + PLATEAU; i++) {
+        greatest = fmax(greatest, of->remainder[i]);
     }
+    return greatest < STEADY * of->remainder[n + PLATEAU];
 }
 
-enum { LAST_STEPS = 8, STEADY = 16 };
-
-/* What the smallest steps leave and does not shrink with them is noise of L, in single precision say: it counts as
- * rounding at every step. */
+/* What does not shrink with the step is noise of L, in single precision say: it counts as rounding at every step. */
 static void count_noise(mha_gradcheck_taylor *of) {
-    if (of->count <= LAST_STEPS) {
-        return;
-    }
-    const size_t last = of->count - 1;
     double noise = 0.0;
-    if (of->remainder[last - LAST_STEPS] < STEADY * of->remainder[last]) {
-        for (size_t n = last - LAST_STEPS; n <= last; n++) {
-            noise = fmax(noise, of->remainder[n]);
-        }
+    for (size_t n = 0; n + PLATEAU < of->count; n++) {
+        noise = stays(of, n) ? fmax(noise, of->remainder[n + PLATEAU]) : noise;
     }
-    for (size_t n = 0; n <= last; n++) {
+    for (size_t n = 0; n < of->count; n++) {
         of->rounding[n] = fmax(of->rounding[n], noise);
     }
 }
@@ -107,7 +96,7 @@ static bool trace(mha_gradcheck_taylor *of, const double *weights, const checker
         }
         moved = moved || moves;
     }
-    put_back(check);
+    put_values_back(check);
     count_noise(of);
     return done;
 }
@@ -176,7 +165,7 @@ mha_status mha_gradcheck_taylor_run(mha_gradcheck_taylor *taylor, const mha_grad
         *taylor = (mha_gradcheck_taylor){.order = (double)NAN};
         keep_values(&check);
         const bool usable = checker_evaluate(&check) == MHA_GRADCHECK_PASS && check.term_count > 0;
-        put_back(&check);
+        put_values_back(&check);
         if (usable && gradients_are_finite(subject)) {
             trace_directions(taylor, &check);
         }

@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "checks/marks/suspects.h"
 
@@ -176,16 +175,6 @@ static void print_forward(const struct truth *truth) {
                              : "forward is another function: its mask, heads, scale or layout");
 }
 
-/* A matrix that forward and backward share is no mistake of backward, and sqrt(4) is 2. */
-static const char *or_else(const char *mistake, const mha_shape *shape) {
-    if (strncmp(mistake, "Wo not transposed", strlen("Wo not transposed")) == 0) {
-        return ", or wo is stored transposed";
-    }
-    const bool scale =
-        strstr(mistake, "scale lost") != NULL || strstr(mistake, "scale app") != NULL;
-    return scale && mha_head_width(shape) == 4 ? ", or, since sqrt(d) is 2, a factor of two" : "";
-}
-
 static bool weights_are_transposed(const struct findings *findings, const struct claim_set *set) {
     size_t weights = 0, transposed = 0;
     for (size_t c = 0; c < set->count; c++) {
@@ -200,7 +189,6 @@ static bool weights_are_transposed(const struct findings *findings, const struct
 static void print_reasons(
     const struct findings *findings, const struct claim_set *set, const struct truth *truth) {
     const struct explanations *explanations = &findings->explanations;
-    const mha_shape *shape = &truth->walk.pass.shape;
     if (truth->context_is_query) {
         printf("context is the query: for self-attention leave it out, and let grad_query be the "
                "sum\n");
@@ -208,8 +196,8 @@ static void print_reasons(
     if (weights_are_transposed(findings, set)) {
         printf("all weight gradients are (out,in), as PyTorch keeps them: (in,out) is needed\n");
     } else if (explanations->all[0] != '\0') {
-        printf("all of it comes of one mistake: %s%s\nfirst wrong stage on the way back: %s\n",
-            explanations->all, or_else(explanations->all, shape), explanations->stage);
+        printf("all of it comes of one mistake: %s\nfirst wrong stage on the way back: %s\n",
+            explanations->all, explanations->stage);
     } else if (print_common_factor(findings) || print_lower_precision(findings, set)) {
         return;
     } else if (findings->wrong == findings->count && findings->count > 2 &&

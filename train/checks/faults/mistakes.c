@@ -94,6 +94,14 @@ static mha_status try_stages(struct trial *trial, const char *text, const char *
     return status;
 }
 
+/* What else a mark may be: a matrix that forward and backward share is no mistake of backward, and sqrt(4) is 2. */
+static const char *or_else(enum mark mark, const mha_shape *shape) {
+    const bool scale = mark == MARK_SCALE_LOST || mark == MARK_SCALE_TWICE;
+    return mark == MARK_NOT_TRANSPOSED           ? ", or wo stored transposed"
+           : scale && mha_head_width(shape) == 4 ? ", or a factor of two, sqrt(d) being 2"
+                                                 : "";
+}
+
 /* In backward alone. */
 static mha_status try_faults(struct trial *trial, mha_error *error) {
     mha_status status = MHA_OK;
@@ -101,7 +109,8 @@ static mha_status try_faults(struct trial *trial, mha_error *error) {
         mha_stage stages[MHA_STAGE_COUNT];
         char text[MISTAKE_TEXT_SIZE];
         plant_fault(stages, &faults[i]);
-        snprintf(text, sizeof text, "%s, in backward", faults[i].name);
+        snprintf(text, sizeof text, "%s, in backward%s", faults[i].name,
+            or_else(faults[i].mark, &trial->right->pass.shape));
         status = try_stages(trial, text, faults[i].stage, trial->right->pass.mask, stages, error);
     }
     return status;
