@@ -112,6 +112,33 @@ START_TEST(row_term_and_exchange) {
 }
 END_TEST
 
+static void transpose_wo(void) {
+    const size_t d = file.shape.width;
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const double kept = file.leaf[MHA_WO][i * d + j];
+            file.leaf[MHA_WO][i * d + j] = file.leaf[MHA_WO][j * d + i];
+            file.leaf[MHA_WO][j * d + i] = kept;
+        }
+    }
+}
+
+/* The arrays alone do not say which. */
+START_TEST(alternatives_are_told) {
+    const mha_shape shape = {3, 4, 5, 8, 2};
+    fill_both(&shape, false, CASE_EXPLICIT, _i);
+    struct naive_pass pass = naive();
+    pass.scale_back = 1.0;
+    compute(&pass);
+    assert_explained("scale lost, in backward, or a factor of two, sqrt(d) being 2", "scale");
+    pass = naive();
+    transpose_wo();
+    compute(&pass);
+    transpose_wo();
+    assert_explained("Wo not transposed, in backward, or wo stored transposed", "project_output");
+}
+END_TEST
+
 TCase *case_wrong_passes(void) {
     TCase *tests = tcase_create("wrong passes");
     tcase_add_checked_fixture(tests, folder_make, folder_remove);
@@ -123,5 +150,6 @@ TCase *case_wrong_passes(void) {
     tcase_add_loop_test(tests, mask_the_other_way_round, 0, 4);
     tcase_add_loop_test(tests, causal_not_told, 0, 4);
     tcase_add_loop_test(tests, row_term_and_exchange, 0, 4);
+    tcase_add_loop_test(tests, alternatives_are_told, 0, 2);
     return tests;
 }
